@@ -1,0 +1,35 @@
+# freeflow_compile_options(target): the flags that the promise "same bits everywhere" rests on, and the warnings.
+# -ffp-contract=off and -fmad=false: a fused multiply-add happens only where the source says fma_() (core/portable_math.h).
+function(freeflow_compile_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fno-math-errno -fno-trapping-math>
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -fmad=false -diag-suppress=554 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wno-unknown-pragmas,-ffp-contract=off>)
+  if(FREEFLOW_WERROR)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+  endif()
+  if(FREEFLOW_NATIVE)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
+  elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>)
+  endif()
+  target_compile_definitions(${target} PRIVATE FREEFLOW_CUDA=$<BOOL:${FREEFLOW_HAS_CUDA}>)
+endfunction()
+
+# freeflow_room(name SOURCES ... [CUDA ...] [LINK ...]): one folder of the library, one static target FreeFlow::name.
+function(freeflow_room name)
+  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;LINK" ${ARGN})
+  set(target freeflow_${name})
+  add_library(${target} STATIC ${ROOM_SOURCES})
+  add_library(FreeFlow::${name} ALIAS ${target})
+  if(FREEFLOW_HAS_CUDA)
+    target_sources(${target} PRIVATE ${ROOM_CUDA})
+    target_link_libraries(${target} PUBLIC CUDA::cudart_static)
+    target_include_directories(${target} PRIVATE ${CUDAToolkit_INCLUDE_DIRS})
+  endif()
+  freeflow_compile_options(${target})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC ${ROOM_LINK})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} CUDA_STANDARD_REQUIRED OFF)
+  set_property(GLOBAL APPEND PROPERTY FREEFLOW_ROOMS ${target})
+endfunction()

@@ -1,0 +1,34 @@
+// Private: runs a body once per voxel. The body is a struct with a host-device operator()(x, y, z) and no threads in it.
+// The CUDA side is defined in for_each_voxel.cuh; an operation's .cu instantiates it for its bodies.
+#pragma once
+
+#include <freeflow/core/dispatch.h>
+#include <freeflow/core/views.h>
+
+namespace freeflow {
+
+template <class Body>
+void for_each_voxel(backend::Cuda, Extent extent, const Body& body);
+
+template <class Body>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const Body& body) {
+  constexpr int longest = 4096;  // a long row is cut, so that one row can occupy all threads
+  const int pieces = (extent.x + longest - 1) / longest;
+  const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z;
+#pragma omp parallel for schedule(static) num_threads(cpu.threads)
+  for (std::ptrdiff_t task = 0; task < tasks; ++task) {
+    const Body local = body;
+    const int row = int(task / pieces), y = row % extent.y, z = row / extent.y;
+    const int begin = int(task % pieces) * longest, end = begin + longest < extent.x ? begin + longest : extent.x;
+#pragma GCC ivdep
+    for (int x = begin; x < end; ++x) local(x, y, z);
+  }
+}
+
+template <class Body>
+void for_each_voxel(const Context& ctx, Extent extent, const Body& body) {
+  if (extent.count() == 0) return;
+  backend::dispatch(ctx, [&](auto target) { for_each_voxel(target, extent, body); });
+}
+
+}  // namespace freeflow

@@ -1,0 +1,37 @@
+// Where a grid lies in the world: ITK's convention, millimetres, LPS axes.
+#pragma once
+
+#include <Eigen/Core>
+#include <Eigen/Geometry>
+
+#include <freeflow/core/views.h>
+
+namespace freeflow {
+
+/// A regular grid. Voxel (i, j, k) has its centre at origin + direction * (spacing .* (i, j, k)).
+struct Geometry {
+  Extent extent;
+  Eigen::Vector3d spacing = Eigen::Vector3d::Ones();
+  Eigen::Vector3d origin = Eigen::Vector3d::Zero();
+  Eigen::Matrix3d direction = Eigen::Matrix3d::Identity();
+
+  /// Maps voxel indices (continuous) to world millimetres.
+  Eigen::Affine3d index_to_world() const;
+  Eigen::Affine3d world_to_index() const;
+  /// World position of the middle of the grid.
+  Eigen::Vector3d center() const;
+  /// Throws InvalidArgument when a size or spacing is not positive, a number is not finite or the direction is not
+  /// orthonormal (to 1e-4).
+  void validate(const char* what) const;
+};
+
+/// True when both have the same extent and lie within 1e-3 voxel of each other everywhere.
+bool same_grid(const Geometry& a, const Geometry& b);
+
+/// The affine as a kernel takes it.
+PointMap to_point_map(const Eigen::Affine3d& affine);
+
+/// Maps fixed voxel indices to moving voxel indices through a world transform (fixed point to moving point).
+PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving);
+
+}  // namespace freeflow

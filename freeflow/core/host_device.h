@@ -1,0 +1,8 @@
+// The one macro of the library: marks a function that both compilers build, g++ for the CPU and nvcc for CUDA.
+#pragma once
+
+#ifdef __CUDACC__
+#define FREEFLOW_HD __host__ __device__ __forceinline__
+#else
+#define FREEFLOW_HD inline
+#endif

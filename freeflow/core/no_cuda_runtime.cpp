@@ -1,0 +1,21 @@
+// Stands in for cuda_runtime.cpp in a build without CUDA: there is no device, so nothing else is ever called.
+#include <freeflow/core/context_state.h>
+#include <freeflow/core/error.h>
+
+namespace freeflow::cuda_runtime {
+
+namespace {
+[[noreturn]] void refuse() { throw DeviceError("this build has no CUDA"); }
+}  // namespace
+
+int device_count() noexcept { return 0; }
+std::string device_name(int) { refuse(); }
+void* create_stream(int) { refuse(); }
+void destroy_stream(void*) noexcept {}
+void* allocate(void*, std::size_t) { refuse(); }
+void deallocate(void*, void*) noexcept {}
+void synchronize(void*) { refuse(); }
+void copy(void*, void*, const void*, std::size_t) { refuse(); }
+void fill_zero(void*, void*, std::size_t) { refuse(); }
+
+}  // namespace freeflow::cuda_runtime

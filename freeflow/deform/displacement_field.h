@@ -1,0 +1,36 @@
+// A dense displacement on a grid: u(x) in voxels along the grid's own axes, one plane per component.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <freeflow/core/buffer.h>
+#include <freeflow/core/error.h>
+#include <freeflow/core/geometry.h>
+
+namespace freeflow {
+
+/// phi(x) = x + u(x) on the grid of `geometry`. In world millimetres u is direction * (spacing .* u).
+class DisplacementField {
+ public:
+  DisplacementField() = default;
+  DisplacementField(Context& ctx, const Geometry& geometry) : geometry_(geometry), planes_(ctx, 3 * geometry.extent.count()) {}
+  /// Copies three host planes (all x, all y, all z components; voxels) to the device.
+  DisplacementField(Context& ctx, const Geometry& geometry, const std::vector<float>& host) : geometry_(geometry) {
+    require(host.size() == 3 * geometry.extent.count(), "the number of displacements does not fit the geometry");
+    planes_ = Buffer<float>(ctx, host);
+  }
+
+  const Geometry& geometry() const { return geometry_; }
+  Extent extent() const { return geometry_.extent; }
+  FieldView<float> view() { return {planes_.data(), geometry_.extent}; }
+  FieldView<const float> view() const { return {planes_.data(), geometry_.extent}; }
+  void fill_zero(Context& ctx) { planes_.fill_zero(ctx); }
+  std::vector<float> to_host(Context& ctx) const { return planes_.to_host(ctx); }
+
+ private:
+  Geometry geometry_;
+  Buffer<float> planes_;
+};
+
+}  // namespace freeflow

@@ -1,0 +1,72 @@
+#include <freeflow/deform/field_operations.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/field_operations_body.h>
+
+namespace freeflow {
+
+DisplacementField compose(Context& ctx, const DisplacementField& first, const DisplacementField& second) {
+  require(same_grid(first.geometry(), second.geometry()), "the two displacement fields do not share a grid");
+  DisplacementField out(ctx, first.geometry());
+  for_each_voxel(ctx, out.extent(), ComposeBody{first.view(), second.view(), out.view(), 1.0f, 1.0f});
+  return out;
+}
+
+InverseResidual inverse_residual(Context& ctx, const DisplacementField& u, const DisplacementField& v) {
+  require(same_grid(u.geometry(), v.geometry()), "the field and its inverse do not share a grid");
+  const ReduceWorkspace work(ctx, u.extent().count(), 2);
+  Buffer<double> scalars(ctx, 3);
+  const InverseResidualBody body{u.view(), v.view()};
+  reduce(ctx, u.extent().count(), 2, InverseResidualSumBody{{}, body}, work, scalars.data());
+  reduce(ctx, u.extent().count(), 1, InverseResidualMaxBody{{}, body}, work, scalars.data() + 2);
+  const std::vector<double> s = scalars.to_host(ctx);
+  return {s[1] > 0 ? s[0] / s[1] : 0.0, s[2]};
+}
+
+Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options) {
+  Inverse inverse{DisplacementField(ctx, u.geometry()), {}};
+  for_each_voxel(ctx, u.extent(),
+                 InvertBody{u.view(), inverse.field.view(), options.max_iterations, float(options.tolerance_voxels)});
+  inverse.residual = inverse_residual(ctx, u, inverse.field);
+  return inverse;
+}
+
+Volume<float> jacobian_determinant(Context& ctx, const DisplacementField& u) {
+  Volume<float> jacobian(ctx, u.geometry());
+  for_each_voxel(ctx, u.extent(), JacobianBody{u.view(), jacobian.view()});
+  return jacobian;
+}
+
+JacobianStatistics jacobian_statistics(Context& ctx, const DisplacementField& u) {
+  const Volume<float> jacobian = jacobian_determinant(ctx, u);
+  const std::size_t n = u.extent().count();
+  const ReduceWorkspace work(ctx, n, 3);
+  Buffer<double> scalars(ctx, 5);
+  reduce(ctx, n, 3, JacobianSumBody{{}, jacobian.view().data}, work, scalars.data());
+  reduce(ctx, n, 2, JacobianRangeBody{{}, jacobian.view().data}, work, scalars.data() + 3);
+  const std::vector<double> s = scalars.to_host(ctx);
+  JacobianStatistics statistics;
+  statistics.folded_voxels = std::size_t(s[0]);
+  const double positive = double(n) - s[0];
+  if (positive > 0) {
+    statistics.mean_log = s[1] / positive;
+    statistics.sd_log = std::sqrt(std::max(0.0, s[2] / positive - statistics.mean_log * statistics.mean_log));
+  }
+  statistics.max = s[3] - JacobianRangeBody::offset;
+  statistics.min = JacobianRangeBody::offset - s[4];
+  return statistics;
+}
+
+DisplacementField resample(Context& ctx, const DisplacementField& u, const Geometry& grid) {
+  DisplacementField out(ctx, grid);
+  const Eigen::Affine3d to_source = u.geometry().world_to_index() * grid.index_to_world();
+  Eigen::Affine3d vectors = Eigen::Affine3d::Identity();
+  vectors.linear() = to_source.linear().inverse();
+  for_each_voxel(ctx, grid.extent, ResampleFieldBody{u.view(), out.view(), to_point_map(to_source), to_point_map(vectors)});
+  return out;
+}
+
+}  // namespace freeflow

@@ -1,0 +1,105 @@
+// Private: interpolation at a continuous voxel position, once for CPU and CUDA. A sample has a value within half a voxel
+// of the grid's outermost centres (ITK's buffer), where the position is clamped to them; elsewhere it is NaN.
+#pragma once
+
+#include <cmath>
+
+#include <freeflow/core/portable_math.h>
+#include <freeflow/core/views.h>
+
+namespace freeflow {
+
+FREEFLOW_HD Vec3f map_point(const PointMap& map, float x, float y, float z) {
+  const auto& m = map.m;
+  return {fma_(m[0][0], x, fma_(m[0][1], y, fma_(m[0][2], z, m[0][3]))),
+          fma_(m[1][0], x, fma_(m[1][1], y, fma_(m[1][2], z, m[1][3]))),
+          fma_(m[2][0], x, fma_(m[2][1], y, fma_(m[2][2], z, m[2][3])))};
+}
+
+FREEFLOW_HD float lerp(float a, float b, float t) { return fma_(t, b - a, a); }
+
+/// A position along one axis: the cell [low, low + step], the fraction in it, and whether the clamp left it alone.
+struct CellOnAxis {
+  int low, step;
+  float fraction, slope;
+};
+
+FREEFLOW_HD CellOnAxis locate(float p, int n) {
+  const float last = float(n - 1);
+  float c = p > 0.0f ? p : 0.0f;
+  c = c < last ? c : last;
+  const int floor_c = int(c), largest = n > 1 ? n - 2 : 0;
+  const int low = floor_c < largest ? floor_c : largest;
+  return {low, n > 1 ? 1 : 0, c - float(low), c == p ? 1.0f : 0.0f};
+}
+
+FREEFLOW_HD bool has_value(const Vec3f& p, Extent n) {
+  return (p.x >= -0.5f) & (p.x <= float(n.x) - 0.5f) & (p.y >= -0.5f) & (p.y <= float(n.y) - 0.5f) & (p.z >= -0.5f) &
+         (p.z <= float(n.z) - 0.5f);
+}
+
+/// The eight voxels around a position.
+struct Cell {
+  float v000, v100, v010, v110, v001, v101, v011, v111;
+};
+
+FREEFLOW_HD Cell fetch_cell(const float* data, Extent n, const CellOnAxis& cx, const CellOnAxis& cy, const CellOnAxis& cz) {
+  const int row = n.x, slice = n.x * n.y;
+  const int i = (cz.low * n.y + cy.low) * n.x + cx.low, dx = cx.step, dy = cy.step * row, dz = cz.step * slice;
+  return {data[i],      data[i + dx],      data[i + dy],      data[i + dy + dx],
+          data[i + dz], data[i + dz + dx], data[i + dz + dy], data[i + dz + dy + dx]};
+}
+
+/// Trilinear value; NaN outside or where a voxel of the cell is NaN.
+FREEFLOW_HD float sample_linear(VolumeView<const float> image, const Vec3f& p) {
+  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y), cz = locate(p.z, image.extent.z);
+  const Cell c = fetch_cell(image.data, image.extent, cx, cy, cz);
+  const float y0 = lerp(lerp(c.v000, c.v100, cx.fraction), lerp(c.v010, c.v110, cx.fraction), cy.fraction);
+  const float y1 = lerp(lerp(c.v001, c.v101, cx.fraction), lerp(c.v011, c.v111, cx.fraction), cy.fraction);
+  return has_value(p, image.extent) ? lerp(y0, y1, cz.fraction) : NAN;
+}
+
+struct SampleWithGradient {
+  float value;
+  Vec3f gradient;
+};
+
+/// Trilinear value in a cell and its exact derivative per voxel; 0 along an axis on which the position was clamped.
+FREEFLOW_HD SampleWithGradient interpolate_with_gradient(const Cell& c, const CellOnAxis& cx, const CellOnAxis& cy, const CellOnAxis& cz) {
+  const float d00 = c.v100 - c.v000, d10 = c.v110 - c.v010, d01 = c.v101 - c.v001, d11 = c.v111 - c.v011;
+  const float x00 = fma_(cx.fraction, d00, c.v000), x10 = fma_(cx.fraction, d10, c.v010);
+  const float x01 = fma_(cx.fraction, d01, c.v001), x11 = fma_(cx.fraction, d11, c.v011);
+  const float e0 = x10 - x00, e1 = x11 - x01;
+  const float y0 = fma_(cy.fraction, e0, x00), y1 = fma_(cy.fraction, e1, x01);
+  const float gx = lerp(lerp(d00, d10, cy.fraction), lerp(d01, d11, cy.fraction), cz.fraction) * cx.slope;
+  const float gy = lerp(e0, e1, cz.fraction) * cy.slope;
+  const float gz = (y1 - y0) * cz.slope;
+  return {lerp(y0, y1, cz.fraction), {gx, gy, gz}};
+}
+
+/// Trilinear value (NaN outside or where a voxel of the cell is NaN) and its derivative.
+FREEFLOW_HD SampleWithGradient sample_linear_with_gradient(VolumeView<const float> image, const Vec3f& p) {
+  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y), cz = locate(p.z, image.extent.z);
+  SampleWithGradient s = interpolate_with_gradient(fetch_cell(image.data, image.extent, cx, cy, cz), cx, cy, cz);
+  s.value = has_value(p, image.extent) ? s.value : NAN;
+  return s;
+}
+
+/// Trilinear value of one component of a field, the field extended by its border values.
+FREEFLOW_HD float sample_linear_clamped(VolumeView<const float> plane, const Vec3f& p) {
+  const CellOnAxis cx = locate(p.x, plane.extent.x), cy = locate(p.y, plane.extent.y), cz = locate(p.z, plane.extent.z);
+  const Cell c = fetch_cell(plane.data, plane.extent, cx, cy, cz);
+  const float y0 = lerp(lerp(c.v000, c.v100, cx.fraction), lerp(c.v010, c.v110, cx.fraction), cy.fraction);
+  const float y1 = lerp(lerp(c.v001, c.v101, cx.fraction), lerp(c.v011, c.v111, cx.fraction), cy.fraction);
+  return lerp(y0, y1, cz.fraction);
+}
+
+FREEFLOW_HD int clamp_index(int i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+FREEFLOW_HD float sample_nearest(VolumeView<const float> image, const Vec3f& p) {
+  const int x = clamp_index(int(floorf(p.x + 0.5f)), image.extent.x), y = clamp_index(int(floorf(p.y + 0.5f)), image.extent.y),
+            z = clamp_index(int(floorf(p.z + 0.5f)), image.extent.z);
+  return has_value(p, image.extent) ? image(x, y, z) : NAN;
+}
+
+}  // namespace freeflow

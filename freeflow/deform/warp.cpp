@@ -1,0 +1,49 @@
+#include <freeflow/deform/warp.h>
+
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/warp_body.h>
+
+namespace freeflow {
+
+void bspline_prefilter(Context& ctx, VolumeView<float> image) {
+  for_each_voxel(ctx, image.extent, ReplaceNanBody{image});
+  for (int axis = 0; axis < 3; ++axis) {
+    Extent lines = image.extent;
+    (axis == 0 ? lines.x : axis == 1 ? lines.y : lines.z) = 1;
+    for_each_voxel(ctx, lines, PrefilterLineBody{image, axis});
+  }
+}
+
+Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid, const Eigen::Affine3d& world,
+                   const DisplacementField* u, Interpolation interpolation, float fill) {
+  require(!u || same_grid(u->geometry(), grid), "the displacement field does not lie on the grid to be sampled");
+  Volume<float> out(ctx, grid);
+  const DisplacedPoint point{index_map(grid, world, moving.geometry()), {u ? u->view().data : nullptr, grid.extent}};
+  switch (interpolation) {
+    case Interpolation::nearest:
+      for_each_voxel(ctx, grid.extent, WarpNearestBody{point, moving.view(), out.view(), fill});
+      break;
+    case Interpolation::linear:
+      for_each_voxel(ctx, grid.extent, WarpLinearBody{point, moving.view(), out.view(), fill});
+      break;
+    case Interpolation::cubic: {
+      Volume<float> coefficients = moving.clone(ctx);
+      bspline_prefilter(ctx, coefficients.view());
+      for_each_voxel(ctx, grid.extent, WarpCubicBody{point, coefficients.view(), moving.view(), out.view(), fill});
+      break;
+    }
+  }
+  return out;
+}
+
+void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
+                 VolumeView<float> warped) {
+  for_each_voxel(ctx, warped.extent, WarpValuesBody{{map, u}, moving, warped});
+}
+
+void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
+                        VolumeView<float> warped, FieldView<float> gradient) {
+  for_each_voxel(ctx, warped.extent, WarpWithGradientBody{{map, u}, moving, warped, gradient});
+}
+
+}  // namespace freeflow

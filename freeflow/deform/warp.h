@@ -1,0 +1,34 @@
+// Resampling an image through a transform: warped(x) = moving(M (x + u(x))), in voxels of the two grids.
+#pragma once
+
+#include <Eigen/Geometry>
+
+#include <freeflow/core/volume.h>
+#include <freeflow/deform/displacement_field.h>
+
+namespace freeflow {
+
+enum class Interpolation {
+  nearest,  ///< the nearest voxel: labels, masks
+  linear,   ///< trilinear
+  cubic     ///< cubic B-spline through the samples (prefiltered); may overshoot. NaN voxels count as 0 in the prefilter.
+};
+
+/// Samples `moving` at world(x + u(x)) for every voxel x of `grid`.
+/// world: maps points of the grid's space to the moving space (mm, LPS). u: on `grid`, or null for no displacement.
+/// Voxels that fall outside (or touch NaN) become `fill`. Throws InvalidArgument when u lies on another grid.
+Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid, const Eigen::Affine3d& world,
+                   const DisplacementField* u, Interpolation interpolation, float fill);
+
+/// Moves an image to the coefficients of its interpolating cubic B-spline, in place (Unser 1999, mirror boundary).
+void bspline_prefilter(Context& ctx, VolumeView<float> image);
+
+/// Trilinear warp into planes that exist: warped(x) (NaN outside) and its gradient with respect to u(x), per voxel of
+/// u's grid. `map` is the index map of core/geometry.h. The workhorse of the similarity measures; allocates nothing.
+void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
+                        VolumeView<float> warped, FieldView<float> gradient);
+/// The same without the gradient.
+void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
+                 VolumeView<float> warped);
+
+}  // namespace freeflow

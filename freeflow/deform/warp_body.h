@@ -1,0 +1,142 @@
+// Private: the mathematics of warp.h.
+#pragma once
+
+#include <freeflow/deform/bspline_body.h>
+#include <freeflow/deform/sampling_body.h>
+
+namespace freeflow {
+
+struct DisplacedPoint {
+  PointMap map;
+  FieldView<const float> u;  // null data: no displacement
+
+  FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
+    const std::size_t n = u.extent.count(), i = (std::size_t(z) * u.extent.y + y) * u.extent.x + x;
+    if (!u.data) return map_point(map, float(x), float(y), float(z));
+    return map_point(map, float(x) + u.data[i], float(y) + u.data[i + n], float(z) + u.data[i + 2 * n]);
+  }
+};
+
+struct WarpNearestBody {
+  DisplacedPoint point;
+  VolumeView<const float> moving;
+  VolumeView<float> out;
+  float fill;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const float v = sample_nearest(moving, point(x, y, z));
+    out(x, y, z) = v == v ? v : fill;
+  }
+};
+
+struct WarpLinearBody {
+  DisplacedPoint point;
+  VolumeView<const float> moving;
+  VolumeView<float> out;
+  float fill;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const float v = sample_linear(moving, point(x, y, z));
+    out(x, y, z) = v == v ? v : fill;
+  }
+};
+
+/// Cubic B-spline interpolation from coefficients, mirrored at the border; outside where `original` has no value nearby.
+struct WarpCubicBody {
+  DisplacedPoint point;
+  VolumeView<const float> coefficients, original;
+  VolumeView<float> out;
+  float fill;
+
+  static FREEFLOW_HD int mirror(int i, int n) {
+    if (n == 1) return 0;
+    if (i < 0) i = -i;
+    return i >= n ? 2 * n - 2 - i : i;
+  }
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const Vec3f p = point(x, y, z);
+    const float nearest = sample_nearest(original, p);
+    if (nearest != nearest) {
+      out(x, y, z) = fill;
+      return;
+    }
+    const Extent n = coefficients.extent;
+    const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
+    float wx[4], wy[4], wz[4];
+    bspline_weights(cx.fraction, wx);
+    bspline_weights(cy.fraction, wy);
+    bspline_weights(cz.fraction, wz);
+    float sum = 0;
+    for (int c = 0; c < 4; ++c)
+      for (int b = 0; b < 4; ++b) {
+        float row = 0;
+        for (int a = 0; a < 4; ++a)
+          row = fma_(wx[a], coefficients(mirror(cx.low - 1 + a, n.x), mirror(cy.low - 1 + b, n.y), mirror(cz.low - 1 + c, n.z)), row);
+        sum = fma_(wz[c] * wy[b], row, sum);
+      }
+    out(x, y, z) = sum;
+  }
+};
+
+/// One line of the prefilter: causal and anticausal recursion with the pole sqrt(3) - 2. Called once per line: the
+/// coordinate along `axis` is 0.
+struct PrefilterLineBody {
+  VolumeView<float> image;
+  int axis;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const int n = image.extent[axis];
+    const std::size_t stride = axis == 0 ? 1 : axis == 1 ? image.extent.x : std::size_t(image.extent.x) * image.extent.y;
+    float* c = image.data + image.offset(x, y, z);
+    if (n == 1) return;
+    const float pole = -0.26794919243112270f, gain = 6.0f;
+    // The mirror sum of the causal start, cut where the pole's power falls below float's resolution.
+    float start = c[0], power = pole;
+    for (int k = 1; k < (n < 16 ? n : 16); ++k, power *= pole) start = fma_(power, c[k * stride], start);
+    float previous = start;
+    c[0] = previous;
+    for (int k = 1; k < n; ++k) c[k * stride] = previous = fma_(pole, previous, c[k * stride]);
+    previous = pole / (pole * pole - 1.0f) * fma_(pole, c[(n - 2) * stride], c[(n - 1) * stride]);
+    c[(n - 1) * stride] = previous * gain;
+    for (int k = n - 2; k >= 0; --k) {
+      previous = pole * (previous - c[k * stride]);
+      c[k * stride] = previous * gain;
+    }
+  }
+};
+
+struct ReplaceNanBody {
+  VolumeView<float> image;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    float& v = image(x, y, z);
+    v = v == v ? v : 0.0f;
+  }
+};
+
+struct WarpValuesBody {
+  DisplacedPoint point;
+  VolumeView<const float> moving;
+  VolumeView<float> warped;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const { warped(x, y, z) = sample_linear(moving, point(x, y, z)); }
+};
+
+struct WarpWithGradientBody {
+  DisplacedPoint point;
+  VolumeView<const float> moving;
+  VolumeView<float> warped;
+  FieldView<float> gradient;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const SampleWithGradient s = sample_linear_with_gradient(moving, point(x, y, z));
+    const auto& m = point.map.m;
+    const std::size_t n = warped.extent.count(), i = warped.offset(x, y, z);
+    warped.data[i] = s.value;
+    gradient.data[i] = fma_(m[0][0], s.gradient.x, fma_(m[1][0], s.gradient.y, m[2][0] * s.gradient.z));
+    gradient.data[i + n] = fma_(m[0][1], s.gradient.x, fma_(m[1][1], s.gradient.y, m[2][1] * s.gradient.z));
+    gradient.data[i + 2 * n] = fma_(m[0][2], s.gradient.x, fma_(m[1][2], s.gradient.y, m[2][2] * s.gradient.z));
+  }
+};
+
+}  // namespace freeflow

@@ -1,0 +1,68 @@
+// Nonrigid registration by a cubic B-spline free-form deformation (Rueckert 1999), coarse to fine:
+// moving(affine(x + u(x))) is brought to match fixed(x).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <freeflow/deform/field_operations.h>
+#include <freeflow/registration/observer.h>
+#include <freeflow/registration/optimizer.h>
+#include <freeflow/registration/unfold.h>
+#include <freeflow/similarity/joint_histogram/joint_histogram.h>
+
+namespace freeflow {
+
+enum class SimilarityKind { nmi, ssd };
+std::optional<SimilarityKind> parse_similarity(std::string_view name);
+
+/// Distance of the control points on the finest level.
+struct ControlSpacing {
+  double value = 5;
+  bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same length on all axes
+};
+
+struct FfdOptions {
+  SimilarityKind similarity = SimilarityKind::nmi;
+  int bins = 64;
+  HistogramScheme histogram_scheme = HistogramScheme::automatic;
+  int levels = 3;
+  std::vector<int> iterations;       ///< one value, or one per level, coarse to fine; empty: 100, and 60 on the finest
+  ControlSpacing spacing;
+  double bending = 1.0;              ///< weight of the bending energy (mm^2)
+  double log_jacobian = 0.05;        ///< weight of the squared log-Jacobian
+  OptimizerKind optimizer = OptimizerKind::lbfgs;
+  double tolerance = 1e-5;           ///< of the optimizer
+  Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
+
+  /// Throws InvalidArgument with the field and its mend.
+  void validate() const;
+  int iterations_of_level(int level) const;
+};
+
+struct Masks {
+  const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid; voxels above 0.5 count
+  const Volume<float>* moving = nullptr;  ///< on the moving image's grid
+};
+
+struct RegistrationResult {
+  Eigen::Affine3d affine = Eigen::Affine3d::Identity();  ///< world transform applied after the displacement
+  DisplacementField displacement;                        ///< on the fixed grid
+  Inverse inverse;                                       ///< of the displacement, on the fixed grid
+  JacobianStatistics jacobian;
+  UnfoldResult unfolding;                                ///< folds that were taken out after the optimisation
+  double overlap_before = 0, overlap_after = 0;          ///< share of the fixed voxels that land on moving ones
+  std::vector<LevelRecord> levels;
+  double nonrigid_seconds = 0, inverse_seconds = 0;
+};
+
+/// Registers. Fixed and moving may live on different grids. Throws InvalidArgument for unusable options or geometry,
+/// RegistrationError for images without content or overlap, DeviceError, and Cancelled when the observer asks.
+RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options = {},
+                                const Masks& masks = {}, Observer* observer = nullptr);
+
+/// Device memory that register_ffd will need at most, in bytes, the two images included.
+std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, const FfdOptions& options, const Masks& masks = {});
+
+}  // namespace freeflow

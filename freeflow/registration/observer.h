@@ -1,0 +1,42 @@
+// How a pipeline tells what it does and asks whether to go on. The library never prints.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <freeflow/core/views.h>
+
+namespace freeflow {
+
+/// One accepted iteration.
+struct IterationRecord {
+  int iteration = 0;
+  double cost = 0;                ///< what the optimizer lowers
+  double similarity = 0;          ///< its similarity part
+  std::vector<double> penalties;  ///< the penalties' values, unweighted, in the pipeline's order
+  double step_mm = 0;             ///< how far the parameters moved at most
+};
+
+/// One level of the pyramid, coarse to fine.
+struct LevelRecord {
+  int level = 0, levels = 1;
+  Extent grid;
+  int max_iterations = 0;
+  std::vector<IterationRecord> iterations;
+  std::string stopped_because;
+  double seconds = 0;
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void on_iteration(const LevelRecord& /*level_so_far*/) {}
+  virtual void on_level_done(const LevelRecord&) {}
+  /// Asked once per iteration; true ends the registration with Cancelled.
+  virtual bool stop_requested() { return false; }
+};
+
+/// Thrown by a pipeline whose observer asked it to stop.
+struct Cancelled {};
+
+}  // namespace freeflow

@@ -1,0 +1,35 @@
+#include <freeflow/registration/pyramid.h>
+
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/registration/pyramid_body.h>
+#include <freeflow/regularize/gaussian.h>
+
+namespace freeflow {
+
+std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
+  constexpr int fewest_voxels = 8;
+  std::vector<Factors> factors(levels);
+  const double finest = geometry.spacing.minCoeff();
+  for (int l = 0; l < levels; ++l) {
+    const double target = finest * double(1 << (levels - 1 - l));
+    for (int a = 0; a < 3; ++a) {
+      int& f = factors[l][a];
+      f = 1;
+      // Doubles while that brings the spacing nearer to the target (in ratio) and leaves enough voxels.
+      while (geometry.spacing[a] * f * 1.4142 <= target && geometry.extent[a] / (2 * f) >= fewest_voxels) f *= 2;
+    }
+  }
+  return factors;
+}
+
+Volume<float> pyramid_level(Context& ctx, const Volume<float>& image, const Volume<float>* mask, const Factors& factor) {
+  Volume<float> level = decimate(ctx, image, factor);
+  if (mask) {
+    require(same_grid(mask->geometry(), image.geometry()), "a mask must lie on the grid of its image");
+    const Volume<float> level_mask = decimate(ctx, *mask, factor);
+    for_each_voxel(ctx, level.extent(), MaskBody{level.view(), level_mask.view()});
+  }
+  return level;
+}
+
+}  // namespace freeflow

@@ -1,0 +1,15 @@
+// Same maths as the CPU: one thread per node or coefficient.
+#include <freeflow/core/for_each_voxel.cuh>
+#include <freeflow/core/reduce.cuh>
+#include <freeflow/regularize/penalty_body.h>
+
+namespace freeflow {
+
+template void for_each_voxel(backend::Cuda, Extent, const BendingTermsBody&);
+template void for_each_voxel(backend::Cuda, Extent, const BendingForceBody&);
+template void for_each_voxel(backend::Cuda, Extent, const LogJacobianTermsBody&);
+template void for_each_voxel(backend::Cuda, Extent, const LogJacobianForceBody&);
+template void reduce(backend::Cuda, std::size_t, int, const BendingValueBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const LogJacobianValueBody&, double*, double*);
+
+}  // namespace freeflow

@@ -1,0 +1,56 @@
+#include <freeflow/similarity/intensity_range.h>
+
+#include <string>
+
+#include <freeflow/similarity/intensity_range_body.h>
+#include <freeflow/similarity/similarity_measure.h>
+
+namespace freeflow {
+
+namespace {
+
+/// Narrows [low, high] three times to the sixteenth that holds the wanted rank.
+float percentile(Context& ctx, const Volume<float>& image, float low, float high, double rank, const ReduceWorkspace& work,
+                 Buffer<double>& scalars, bool upper) {
+  for (int round = 0; round < 3; ++round) {
+    reduce(ctx, image.extent().count(), RankBody::thresholds, RankBody{{}, image.view().data, low, high}, work, scalars.data());
+    const std::vector<double> counts = scalars.to_host(ctx);
+    int k = 0;
+    while (k + 1 < RankBody::thresholds && counts[k] < rank) ++k;
+    const float a = k == 0 ? low : RankBody::threshold(low, high, k - 1), b = RankBody::threshold(low, high, k);
+    low = a;
+    high = b;
+  }
+  return upper ? high : low;
+}
+
+}  // namespace
+
+IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char* what, double tail) {
+  const std::size_t n = image.extent().count();
+  const ReduceWorkspace work(ctx, n, RankBody::thresholds);
+  Buffer<double> scalars(ctx, RankBody::thresholds);
+  reduce(ctx, n, 2, FiniteRangeBody{{}, image.view().data}, work, scalars.data());
+  reduce(ctx, n, 1, FiniteCountBody{{}, image.view().data}, work, scalars.data() + 2);
+  const std::vector<double> s = scalars.to_host(ctx);
+  if (s[2] == 0) throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
+  const float high = FiniteRangeBody::value(s[0] - FiniteRangeBody::offset);
+  const float low = FiniteRangeBody::value(FiniteRangeBody::offset - s[1]);
+  if (!(high > low))
+    throw RegistrationError(std::string(what) + " is constant (" + std::to_string(low) + " everywhere): there is nothing to align");
+  const IntensityRange robust{percentile(ctx, image, low, high, tail * s[2], work, scalars, false),
+                              percentile(ctx, image, low, high, (1 - tail) * s[2], work, scalars, true)};
+  // A nearly empty image (a few bright voxels in a flat background) has no robust range; then the full one serves.
+  return robust.high - robust.low > 1e-2f * (high - low) ? robust : IntensityRange{low, high};
+}
+
+double overlap_fraction(Context& ctx, const ImagePair& images, FieldView<const float> u) {
+  const std::size_t n = images.fixed.extent().count();
+  const ReduceWorkspace work(ctx, n, 2);
+  Buffer<double> scalars(ctx, 2);
+  reduce(ctx, n, 2, OverlapBody{{}, images.fixed.view().data, images.moving.view(), {images.fixed_to_moving, u}}, work, scalars.data());
+  const std::vector<double> s = scalars.to_host(ctx);
+  return s[0] > 0 ? s[1] / s[0] : 0.0;
+}
+
+}  // namespace freeflow

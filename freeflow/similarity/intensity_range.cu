@@ -1,0 +1,12 @@
+// Same maths as the CPU: the reductions of the range and of the overlap.
+#include <freeflow/core/reduce.cuh>
+#include <freeflow/similarity/intensity_range_body.h>
+
+namespace freeflow {
+
+template void reduce(backend::Cuda, std::size_t, int, const FiniteCountBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const FiniteRangeBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const RankBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const OverlapBody&, double*, double*);
+
+}  // namespace freeflow

@@ -1,0 +1,26 @@
+// Sum of squared differences: the mean over the overlap of (fixed(x) - moving(M(x + u(x))))^2, intensities scaled by the
+// larger robust range of the two images. For images of one modality and one scale. Source: Lee 2012, eq. 3 (its data term).
+#pragma once
+
+#include <freeflow/core/reduce.h>
+#include <freeflow/similarity/similarity_measure.h>
+
+namespace freeflow {
+
+class Ssd : public SimilarityMeasure {
+ public:
+  void set_range(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving) override;
+  void prepare(Context& ctx, const ImagePair& images) override;
+  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override;
+  std::size_t level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const override;
+
+ private:
+  float scale_ = 1;
+  VolumeView<const float> fixed_, moving_;
+  PointMap map_;
+  Volume<float> warped_;
+  ReduceWorkspace work_;
+  Buffer<double> sums_;
+};
+
+}  // namespace freeflow
