@@ -25,19 +25,17 @@ Device Device::parse(const std::string& text) {
   if (text == "auto") return devices.size() > 1 ? devices[1] : devices[0];
   if (text == "cpu") return devices[0];
   Device wanted{Kind::cuda, 0};
-  if (text.rfind("cuda:", 0) == 0 && text.size() > 5 && text.size() < 9 &&
-      text.find_first_not_of("0123456789", 5) == std::string::npos)
+  if (text.rfind("cuda:", 0) == 0 && text.size() > 5 && text.size() < 9 && text.find_first_not_of("0123456789", 5) == std::string::npos)
     wanted.index = std::stoi(text.substr(5));
   else
     require(text == "cuda", "device '" + text + "' is not one of auto, cpu, cuda, cuda:N");
   if (std::find(devices.begin(), devices.end(), wanted) != devices.end()) return wanted;
   std::string list;
   for (const Device& d : devices) list += (list.empty() ? "" : ", ") + d.name();
-  throw DeviceError("device '" + text + "' does not exist here; available: " + list);
+  throw InvalidArgument("device '" + text + "' does not exist here; available: " + list);
 }
 
-ContextState::ContextState(Device device, int threads)
-    : device(device), threads(threads > 0 ? threads : omp_get_max_threads()) {
+ContextState::ContextState(Device device, int threads) : device(device), threads(threads > 0 ? threads : omp_get_max_threads()) {
   if (!device.is_cuda()) return;
   if (device.index >= cuda_runtime::device_count()) throw DeviceError("there is no device " + device.name());
   stream = cuda_runtime::create_stream(device.index);

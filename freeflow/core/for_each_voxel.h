@@ -15,7 +15,9 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const Body& body) {
   constexpr int longest = 4096;  // a long row is cut, so that one row can occupy all threads
   const int pieces = (extent.x + longest - 1) / longest;
   const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z;
-#pragma omp parallel for schedule(static) num_threads(cpu.threads)
+  const bool worth_threads = extent.count() >= 8192;            // below, waking them costs more than they save
+  const std::ptrdiff_t share = tasks / (16 * cpu.threads) + 1;  // small enough that a core lent to others does not hold up all
+#pragma omp parallel for schedule(dynamic, share) num_threads(cpu.threads) if (worth_threads)
   for (std::ptrdiff_t task = 0; task < tasks; ++task) {
     const Body local = body;
     const int row = int(task / pieces), y = row % extent.y, z = row / extent.y;

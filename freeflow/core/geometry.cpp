@@ -16,9 +16,7 @@ Eigen::Affine3d Geometry::index_to_world() const {
 
 Eigen::Affine3d Geometry::world_to_index() const { return index_to_world().inverse(); }
 
-Eigen::Vector3d Geometry::center() const {
-  return index_to_world() * (0.5 * Eigen::Vector3d(extent.x - 1, extent.y - 1, extent.z - 1));
-}
+Eigen::Vector3d Geometry::center() const { return index_to_world() * (0.5 * Eigen::Vector3d(extent.x - 1, extent.y - 1, extent.z - 1)); }
 
 void Geometry::validate(const char* what) const {
   const std::string name = what;
@@ -33,8 +31,7 @@ bool same_grid(const Geometry& a, const Geometry& b) {
   if (!(a.extent == b.extent)) return false;
   const Eigen::Affine3d difference = b.world_to_index() * a.index_to_world();
   for (int corner = 0; corner < 8; ++corner) {
-    const Eigen::Vector3d p((corner & 1) * (a.extent.x - 1), (corner >> 1 & 1) * (a.extent.y - 1),
-                            (corner >> 2 & 1) * (a.extent.z - 1));
+    const Eigen::Vector3d p((corner & 1) * (a.extent.x - 1), (corner >> 1 & 1) * (a.extent.y - 1), (corner >> 2 & 1) * (a.extent.z - 1));
     if ((difference * p - p).cwiseAbs().maxCoeff() > 1e-3) return false;
   }
   return true;

@@ -29,7 +29,8 @@ __global__ void __launch_bounds__(reduction::lanes) reduce_chunks_kernel(std::si
     if (i < count) value = Body::combine(value, body(i, term));
   }
   lane[threadIdx.x] = value;
-  fold_lanes(lane, [](double a, double b) { return Body::combine(a, b); }, partial + std::size_t(term) * gridDim.x + blockIdx.x);
+  fold_lanes(
+      lane, [](double a, double b) { return Body::combine(a, b); }, partial + std::size_t(term) * gridDim.x + blockIdx.x);
 }
 
 template <class Body>
@@ -39,7 +40,8 @@ __global__ void __launch_bounds__(reduction::lanes) reduce_partials_kernel(int c
   double value = 0;
   for (int i = threadIdx.x; i < chunks; i += reduction::lanes) value = Body::combine(value, p[i]);
   lane[threadIdx.x] = value;
-  fold_lanes(lane, [](double a, double b) { return Body::combine(a, b); }, result + blockIdx.x);
+  fold_lanes(
+      lane, [](double a, double b) { return Body::combine(a, b); }, result + blockIdx.x);
 }
 
 template <class Body>

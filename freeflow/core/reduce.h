@@ -62,7 +62,7 @@ void reduce(backend::Cuda, std::size_t count, int terms, const Body& body, doubl
 template <class Body>
 void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, double* partial, double* result) {
   const int chunks = reduction::chunks(count);
-#pragma omp parallel for collapse(2) schedule(static) num_threads(cpu.threads)
+#pragma omp parallel for collapse(2) schedule(dynamic, 8) num_threads(cpu.threads) if (terms * chunks >= 8)
   for (int term = 0; term < terms; ++term)
     for (int c = 0; c < chunks; ++c) {
       const Body local = body;
@@ -72,7 +72,8 @@ void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, do
     }
   for (int term = 0; term < terms; ++term) {
     const double* p = partial + std::size_t(term) * chunks;
-    result[term] = reduction::fold_on_cpu(0, chunks, [&](std::size_t i) { return p[i]; }, Body::combine);
+    result[term] = reduction::fold_on_cpu(
+        0, chunks, [&](std::size_t i) { return p[i]; }, Body::combine);
   }
 }
 

@@ -23,15 +23,9 @@ struct VolumeView {
   T* data = nullptr;
   Extent extent;
 
-  FREEFLOW_HD std::size_t offset(int x, int y, int z) const {
-    return (std::size_t(z) * extent.y + y) * extent.x + x;
-  }
+  FREEFLOW_HD std::size_t offset(int x, int y, int z) const { return (std::size_t(z) * extent.y + y) * extent.x + x; }
   FREEFLOW_HD T& operator()(int x, int y, int z) const { return data[offset(x, y, z)]; }
-  FREEFLOW_HD operator VolumeView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, extent};
-  }
+  FREEFLOW_HD operator VolumeView<const T>() const requires(!std::is_const_v<T>) { return {data, extent}; }
 };
 
 /// A vector field as three planes (all x components, then all y, then all z) that follow each other in memory.
@@ -41,11 +35,7 @@ struct FieldView {
   Extent extent;
 
   FREEFLOW_HD VolumeView<T> plane(int component) const { return {data + component * extent.count(), extent}; }
-  FREEFLOW_HD operator FieldView<const T>() const
-    requires(!std::is_const_v<T>)
-  {
-    return {data, extent};
-  }
+  FREEFLOW_HD operator FieldView<const T>() const requires(!std::is_const_v<T>) { return {data, extent}; }
 };
 
 struct Vec3f {

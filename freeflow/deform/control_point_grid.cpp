@@ -30,8 +30,7 @@ int ControlPointGrid::intervals(const Geometry& fixed, const Eigen::Vector3d& sp
   return std::max(1, int(std::ceil(length / spacing_mm[axis] - 1e-6)));
 }
 
-ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm,
-                                   const Eigen::Vector3d& margin_mm)
+ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm)
     : fixed_(fixed), spacing_(spacing_mm) {
   require(spacing_mm.allFinite() && spacing_mm.minCoeff() > 0, "the control point spacing must be positive");
   for (int a = 0; a < 3; ++a) size_of(extent_, a) = intervals(fixed, spacing_mm, margin_mm, a) + 3;
@@ -75,8 +74,7 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
       bspline_weights(knot - first[i], w);
       for (int k = 0; k < 4; ++k) weights[4 * i + k] = float(w[k]);
     }
-    for (int j = 0; j < coefficients + 4; ++j)
-      begin[j] = int(std::lower_bound(first.begin(), first.end(), j - 3) - first.begin());
+    for (int j = 0; j < coefficients + 4; ++j) begin[j] = int(std::lower_bound(first.begin(), first.end(), j - 3) - first.begin());
     first_[a] = Buffer<int>(ctx, first);
     begin_[a] = Buffer<int>(ctx, begin);
     weights_[a] = Buffer<float>(ctx, weights);
@@ -96,10 +94,8 @@ void SplineSampler::evaluate(Context& ctx, FieldView<const float> coefficients, 
   const Extent c = lattice_, g = grid_;
   for_each_voxel(ctx, Extent{g.x, 1, 3 * c.y * c.z},
                  InterpolateAlongXBody{{coefficients.data, after_x_.data(), taps(0), c.x, g.x, 1, c.y * c.z, one}});
-  for_each_voxel(ctx, Extent{g.x, g.y, 3 * c.z},
-                 InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(1), c.y, g.y, g.x, c.z, one});
-  for_each_voxel(ctx, Extent{g.x * g.y, g.z, 3},
-                 InterpolateAxisBody{after_y_.data(), u.data, taps(2), c.z, g.z, g.x * g.y, 1, scale});
+  for_each_voxel(ctx, Extent{g.x, g.y, 3 * c.z}, InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(1), c.y, g.y, g.x, c.z, one});
+  for_each_voxel(ctx, Extent{g.x * g.y, g.z, 3}, InterpolateAxisBody{after_y_.data(), u.data, taps(2), c.z, g.z, g.x * g.y, 1, scale});
 }
 
 namespace {
@@ -108,7 +104,7 @@ namespace {
 void gather_axis(backend::Cpu cpu, Extent extent, const GatherAxisBody& b) {
   constexpr int block = 1024;
   const int blocks = (extent.x + block - 1) / block, rows = extent.y * extent.z;
-#pragma omp parallel for schedule(static) num_threads(cpu.threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(cpu.threads) if (blocks * rows >= 64)
   for (int task = 0; task < blocks * rows; ++task) {
     const int j = task / blocks % extent.y, outer = task / blocks / extent.y, x0 = task % blocks * block;
     const int n = std::min(block, extent.x - x0), begin = b.taps.begin[j], end = b.taps.begin[j + 4];
@@ -138,10 +134,8 @@ void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel, Fiel
   const Vec3f one{1, 1, 1}, scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
   const Extent c = lattice_, g = grid_;
   backend::dispatch(ctx, [&](auto target) {
-    gather_axis(target, Extent{g.x * g.y, c.z, 3},
-                GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1, one});
-    gather_axis(target, Extent{g.x, c.y, 3 * c.z},
-                GatherAxisBody{after_y_.data(), after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
+    gather_axis(target, Extent{g.x * g.y, c.z, 3}, GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1, one});
+    gather_axis(target, Extent{g.x, c.y, 3 * c.z}, GatherAxisBody{after_y_.data(), after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
   });
   for_each_voxel(ctx, Extent{c.x, 1, 3 * c.y * c.z},
                  GatherAlongXBody{{after_x_.data(), per_coefficient.data, taps(0), g.x, c.x, 1, c.y * c.z, scale}});

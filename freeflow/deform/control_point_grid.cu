@@ -1,6 +1,6 @@
 // Same maths as the CPU: one thread per output of a pass, taps in the same order.
-#include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/deform/control_point_grid_body.h>
+#include <freeflow/core/for_each_voxel.cuh>
 
 namespace freeflow {
 

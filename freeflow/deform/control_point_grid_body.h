@@ -2,8 +2,8 @@
 // (inner, axis, outer), where inner is the product of the sizes before the axis and outer of those behind it.
 #pragma once
 
-#include <freeflow/deform/bspline_body.h>
 #include <freeflow/core/views.h>
+#include <freeflow/deform/bspline_body.h>
 
 namespace freeflow {
 
@@ -20,7 +20,7 @@ struct InterpolateAxisBody {
   const float* in;
   float* out;
   AxisTaps taps;
-  int in_size, out_size;   // along the axis
+  int in_size, out_size;  // along the axis
   int inner, outer_per_component;
   Vec3f scale;
 
@@ -82,7 +82,7 @@ struct RefineAxisBody {
 /// Jacobian determinant of x + u(x) from the spline's analytic derivatives.
 struct SplineJacobianBody {
   FieldView<const float> coefficients;
-  Vec3f offset, step;        // lattice position (in knots) of voxel 0, and per voxel
+  Vec3f offset, step;  // lattice position (in knots) of voxel 0, and per voxel
   Vec3f knots_per_mm;
   VolumeView<float> out;
 

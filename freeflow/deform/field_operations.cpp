@@ -28,8 +28,14 @@ InverseResidual inverse_residual(Context& ctx, const DisplacementField& u, const
 
 Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options) {
   Inverse inverse{DisplacementField(ctx, u.geometry()), {}};
-  for_each_voxel(ctx, u.extent(),
-                 InvertBody{u.view(), inverse.field.view(), options.max_iterations, float(options.tolerance_voxels)});
+  for_each_voxel(ctx, u.extent(), InvertBody{u.view(), inverse.field.view(), options.max_iterations, float(options.tolerance_voxels)});
+  if (options.corrections > 0) {
+    DisplacementField residual(ctx, u.geometry());
+    for (int k = 0; k < options.corrections; ++k) {
+      for_each_voxel(ctx, u.extent(), InverseResidualFieldBody{{u.view(), inverse.field.view()}, residual.view()});
+      for_each_voxel(ctx, u.extent(), InverseCorrectionBody{residual.view(), inverse.field.view()});
+    }
+  }
   inverse.residual = inverse_residual(ctx, u, inverse.field);
   return inverse;
 }

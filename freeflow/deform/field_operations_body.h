@@ -91,19 +91,46 @@ struct InvertBody {
   }
 };
 
-/// |u(x) + v(x + u(x))|, 0 where x + u(x) leaves the grid. Terms: sum, count, largest.
+/// r(x) = u(x) + v(x + u(x)), which an exact inverse makes 0. It has no meaning where x + u(x) leaves the grid.
 struct InverseResidualBody {
   FieldView<const float> u, v;
 
-  FREEFLOW_HD bool residual(std::size_t i, float& length) const {
+  FREEFLOW_HD bool at(int x, int y, int z, float r[3]) const {
     const Extent n = u.extent;
-    const int x = int(i % n.x), y = int(i / n.x % n.y), z = int(i / (std::size_t(n.x) * n.y));
-    const Vec3f d{u.plane(0).data[i], u.plane(1).data[i], u.plane(2).data[i]};
+    const Vec3f d{u.plane(0)(x, y, z), u.plane(1)(x, y, z), u.plane(2)(x, y, z)};
     const Vec3f p{float(x) + d.x, float(y) + d.y, float(z) + d.z};
-    const float rx = d.x + sample_linear_clamped(v.plane(0), p), ry = d.y + sample_linear_clamped(v.plane(1), p),
-                rz = d.z + sample_linear_clamped(v.plane(2), p);
-    length = sqrtf(fma_(rx, rx, fma_(ry, ry, rz * rz)));
+    r[0] = d.x + sample_linear_clamped(v.plane(0), p);
+    r[1] = d.y + sample_linear_clamped(v.plane(1), p);
+    r[2] = d.z + sample_linear_clamped(v.plane(2), p);
     return p.x >= 0 && p.y >= 0 && p.z >= 0 && p.x <= float(n.x - 1) && p.y <= float(n.y - 1) && p.z <= float(n.z - 1);
+  }
+  FREEFLOW_HD bool length(std::size_t i, float& length) const {
+    const Extent n = u.extent;
+    float r[3];
+    const bool inside = at(int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y)), r);
+    length = sqrtf(fma_(r[0], r[0], fma_(r[1], r[1], r[2] * r[2])));
+    return inside;
+  }
+};
+
+struct InverseResidualFieldBody {
+  InverseResidualBody body;
+  FieldView<float> residual;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    float r[3];
+    const bool inside = body.at(x, y, z, r);
+    for (int c = 0; c < 3; ++c) residual.plane(c)(x, y, z) = inside ? r[c] : 0.0f;
+  }
+};
+
+/// v(y) -= r(y + v(y)): carries the residual to the inverse's own voxels. In place: a voxel reads only its own v.
+struct InverseCorrectionBody {
+  FieldView<const float> residual;
+  FieldView<float> v;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const std::size_t n = v.extent.count(), i = (std::size_t(z) * v.extent.y + y) * v.extent.x + x;
+    const Vec3f p{float(x) + v.data[i], float(y) + v.data[i + n], float(z) + v.data[i + 2 * n]};
+    for (int c = 0; c < 3; ++c) v.data[i + c * n] -= sample_linear_clamped(residual.plane(c), p);
   }
 };
 
@@ -111,7 +138,7 @@ struct InverseResidualSumBody : SumBody {
   InverseResidualBody body;
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
     float length;
-    const bool inside = body.residual(i, length);
+    const bool inside = body.length(i, length);
     return !inside ? 0.0 : term == 0 ? double(length) : 1.0;
   }
 };
@@ -120,7 +147,7 @@ struct InverseResidualMaxBody : MaxBody {
   InverseResidualBody body;
   FREEFLOW_HD double operator()(std::size_t i, int) const {
     float length;
-    return body.residual(i, length) ? double(length) : 0.0;
+    return body.length(i, length) ? double(length) : 0.0;
   }
 };
 
@@ -171,8 +198,8 @@ struct JacobianRangeBody : MaxBody {
 struct ResampleFieldBody {
   FieldView<const float> u;
   FieldView<float> out;
-  PointMap to_source;  // out's voxel index to u's voxel index
-  PointMap vector_map; // u's voxels to out's voxels (linear part only)
+  PointMap to_source;   // out's voxel index to u's voxel index
+  PointMap vector_map;  // u's voxels to out's voxels (linear part only)
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Vec3f p = map_point(to_source, float(x), float(y), float(z));

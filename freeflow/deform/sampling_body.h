@@ -11,8 +11,7 @@ namespace freeflow {
 
 FREEFLOW_HD Vec3f map_point(const PointMap& map, float x, float y, float z) {
   const auto& m = map.m;
-  return {fma_(m[0][0], x, fma_(m[0][1], y, fma_(m[0][2], z, m[0][3]))),
-          fma_(m[1][0], x, fma_(m[1][1], y, fma_(m[1][2], z, m[1][3]))),
+  return {fma_(m[0][0], x, fma_(m[0][1], y, fma_(m[0][2], z, m[0][3]))), fma_(m[1][0], x, fma_(m[1][1], y, fma_(m[1][2], z, m[1][3]))),
           fma_(m[2][0], x, fma_(m[2][1], y, fma_(m[2][2], z, m[2][3])))};
 }
 

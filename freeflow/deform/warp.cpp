@@ -14,30 +14,42 @@ void bspline_prefilter(Context& ctx, VolumeView<float> image) {
   }
 }
 
-Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid, const Eigen::Affine3d& world,
-                   const DisplacementField* u, Interpolation interpolation, float fill) {
-  require(!u || same_grid(u->geometry(), grid), "the displacement field does not lie on the grid to be sampled");
+namespace {
+
+template <class Point>
+Volume<float> sample_at(Context& ctx, const Volume<float>& image, const Geometry& grid, const Point& point, Interpolation interpolation,
+                        float fill) {
   Volume<float> out(ctx, grid);
-  const DisplacedPoint point{index_map(grid, world, moving.geometry()), {u ? u->view().data : nullptr, grid.extent}};
   switch (interpolation) {
-    case Interpolation::nearest:
-      for_each_voxel(ctx, grid.extent, WarpNearestBody{point, moving.view(), out.view(), fill});
-      break;
-    case Interpolation::linear:
-      for_each_voxel(ctx, grid.extent, WarpLinearBody{point, moving.view(), out.view(), fill});
-      break;
+    case Interpolation::nearest: for_each_voxel(ctx, grid.extent, WarpNearestBody<Point>{point, image.view(), out.view(), fill}); break;
+    case Interpolation::linear: for_each_voxel(ctx, grid.extent, WarpLinearBody<Point>{point, image.view(), out.view(), fill}); break;
     case Interpolation::cubic: {
-      Volume<float> coefficients = moving.clone(ctx);
+      Volume<float> coefficients = image.clone(ctx);
       bspline_prefilter(ctx, coefficients.view());
-      for_each_voxel(ctx, grid.extent, WarpCubicBody{point, coefficients.view(), moving.view(), out.view(), fill});
+      for_each_voxel(ctx, grid.extent, WarpCubicBody<Point>{point, coefficients.view(), image.view(), out.view(), fill});
       break;
     }
   }
   return out;
 }
 
-void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
-                 VolumeView<float> warped) {
+}  // namespace
+
+Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid, const Eigen::Affine3d& world,
+                   const DisplacementField* u, Interpolation interpolation, float fill) {
+  require(!u || same_grid(u->geometry(), grid), "the displacement field does not lie on the grid to be sampled");
+  const DisplacedPoint point{index_map(grid, world, moving.geometry()), {u ? u->view().data : nullptr, grid.extent}};
+  return sample_at(ctx, moving, grid, point, interpolation, fill);
+}
+
+Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geometry& grid, const Eigen::Affine3d& before,
+                           const DisplacementField& v, Interpolation interpolation, float fill) {
+  const PointThroughField point{index_map(grid, before, v.geometry()),
+                                index_map(v.geometry(), Eigen::Affine3d::Identity(), image.geometry()), v.view()};
+  return sample_at(ctx, image, grid, point, interpolation, fill);
+}
+
+void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u, VolumeView<float> warped) {
   for_each_voxel(ctx, warped.extent, WarpValuesBody{{map, u}, moving, warped});
 }
 

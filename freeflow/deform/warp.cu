@@ -1,12 +1,15 @@
 // Same maths as the CPU: one thread per voxel.
-#include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/deform/warp_body.h>
+#include <freeflow/core/for_each_voxel.cuh>
 
 namespace freeflow {
 
-template void for_each_voxel(backend::Cuda, Extent, const WarpNearestBody&);
-template void for_each_voxel(backend::Cuda, Extent, const WarpLinearBody&);
-template void for_each_voxel(backend::Cuda, Extent, const WarpCubicBody&);
+template void for_each_voxel(backend::Cuda, Extent, const WarpNearestBody<DisplacedPoint>&);
+template void for_each_voxel(backend::Cuda, Extent, const WarpNearestBody<PointThroughField>&);
+template void for_each_voxel(backend::Cuda, Extent, const WarpLinearBody<DisplacedPoint>&);
+template void for_each_voxel(backend::Cuda, Extent, const WarpLinearBody<PointThroughField>&);
+template void for_each_voxel(backend::Cuda, Extent, const WarpCubicBody<DisplacedPoint>&);
+template void for_each_voxel(backend::Cuda, Extent, const WarpCubicBody<PointThroughField>&);
 template void for_each_voxel(backend::Cuda, Extent, const PrefilterLineBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ReplaceNanBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WarpValuesBody&);

@@ -20,6 +20,12 @@ enum class Interpolation {
 Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid, const Eigen::Affine3d& world,
                    const DisplacementField* u, Interpolation interpolation, float fill);
 
+/// Samples `image` at p + v(p), p = before(y), for every voxel y of `grid`: first the affine (world, mm, LPS), then a
+/// displacement on a grid of its own, sampled linearly and extended by its border values. With the inverse affine and the
+/// inverse displacement this carries the fixed image to the moving one.
+Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geometry& grid, const Eigen::Affine3d& before,
+                           const DisplacementField& v, Interpolation interpolation, float fill);
+
 /// Moves an image to the coefficients of its interpolating cubic B-spline, in place (Unser 1999, mirror boundary).
 void bspline_prefilter(Context& ctx, VolumeView<float> image);
 
@@ -28,7 +34,6 @@ void bspline_prefilter(Context& ctx, VolumeView<float> image);
 void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
                         VolumeView<float> warped, FieldView<float> gradient);
 /// The same without the gradient.
-void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
-                 VolumeView<float> warped);
+void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u, VolumeView<float> warped);
 
 }  // namespace freeflow

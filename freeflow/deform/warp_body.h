@@ -17,8 +17,21 @@ struct DisplacedPoint {
   }
 };
 
+/// The point of a voxel that first goes through an affine and only then through a field on a grid of its own.
+struct PointThroughField {
+  PointMap to_field, field_to_image;  // voxel indices to voxel indices
+  FieldView<const float> v;
+
+  FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
+    const Vec3f p = map_point(to_field, float(x), float(y), float(z));
+    return map_point(field_to_image, p.x + sample_linear_clamped(v.plane(0), p), p.y + sample_linear_clamped(v.plane(1), p),
+                     p.z + sample_linear_clamped(v.plane(2), p));
+  }
+};
+
+template <class Point>
 struct WarpNearestBody {
-  DisplacedPoint point;
+  Point point;
   VolumeView<const float> moving;
   VolumeView<float> out;
   float fill;
@@ -29,8 +42,9 @@ struct WarpNearestBody {
   }
 };
 
+template <class Point>
 struct WarpLinearBody {
-  DisplacedPoint point;
+  Point point;
   VolumeView<const float> moving;
   VolumeView<float> out;
   float fill;
@@ -42,8 +56,9 @@ struct WarpLinearBody {
 };
 
 /// Cubic B-spline interpolation from coefficients, mirrored at the border; outside where `original` has no value nearby.
+template <class Point>
 struct WarpCubicBody {
-  DisplacedPoint point;
+  Point point;
   VolumeView<const float> coefficients, original;
   VolumeView<float> out;
   float fill;

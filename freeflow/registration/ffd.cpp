@@ -23,10 +23,10 @@ std::unique_ptr<SimilarityMeasure> make_similarity(const FfdOptions& o) {
   return std::make_unique<Nmi>(NmiOptions{o.bins, o.histogram_scheme});
 }
 
-/// Control spacing on the finest level, mm per axis: never below a voxel and a half, where the spline would fit the grid.
+/// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could follow single voxels.
 Eigen::Vector3d finest_spacing(const Geometry& fixed, const ControlSpacing& spacing) {
   const double mm = spacing.in_mm ? spacing.value : spacing.value * fixed.spacing.minCoeff();
-  return fixed.spacing.cwiseMax(0).unaryExpr([mm](double voxel) { return std::max(mm, 1.5 * voxel); });
+  return fixed.spacing.cwiseMax(0).unaryExpr([mm](double voxel) { return std::max(mm, 2 * voxel); });
 }
 
 /// How often the lattice is halved along each axis after each level.
@@ -95,6 +95,74 @@ void FfdOptions::validate() const {
           "the initial transform is not an invertible affine");
 }
 
+namespace {
+
+/// One registration: what its levels share.
+class FfdRun {
+ public:
+  FfdRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options, const Masks& masks)
+      : ctx_(ctx), fixed_(fixed), moving_(moving), options_(options), masks_(masks),
+        fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
+        moving_factors_(pyramid_factors(moving.geometry(), options.levels)),
+        plan_(plan_lattice(fixed.geometry(), fixed_factors_, options.spacing)),
+        lattice_(ctx, fixed.geometry(), plan_.coarsest_spacing, plan_.margin), similarity_(make_similarity(options)) {}
+
+  /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
+  double prepare() {
+    const Factors full{1, 1, 1};
+    const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, full), m = pyramid_level(ctx_, moving_, masks_.moving, full);
+    similarity_->set_range(ctx_, f, m);
+    return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {nullptr, f.extent()});
+  }
+
+  LevelRecord run_level(int l, Observer& observer) {
+    const auto start = Clock::now();
+    if (l > 0) lattice_ = lattice_.refined(ctx_, plan_.refine[l]);
+    const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, fixed_factors_[l]);
+    const Volume<float> m = pyramid_level(ctx_, moving_, masks_.moving, moving_factors_[l]);
+    similarity_->prepare(ctx_, {f, m, map_between(f, m)});
+    LevelRecord level;
+    level.level = l;
+    level.levels = options_.levels;
+    level.grid = f.extent();
+    level.max_iterations = options_.iterations_of_level(l);
+    FfdObjective objective(ctx_, *similarity_, lattice_, f.geometry(), options_.bending, options_.log_jacobian);
+    OptimizerOptions optimizer;
+    optimizer.kind = options_.optimizer;
+    optimizer.max_iterations = level.max_iterations;
+    optimizer.tolerance = options_.tolerance;
+    optimizer.first_step = 0.5 * f.geometry().spacing.minCoeff();
+    optimizer.smallest_step = 0.005 * f.geometry().spacing.minCoeff();
+    minimize(ctx_, objective, lattice_.coefficients(), optimizer, level, observer);
+    level.seconds = seconds_since(start);
+    observer.on_level_done(level);
+    return level;
+  }
+
+  /// The displacement on the fixed grid, without folds. Ends the run: the measure's memory is given back.
+  UnfoldResult finish(DisplacementField& displacement) {
+    similarity_.reset();
+    displacement = DisplacementField(ctx_, fixed_.geometry());
+    return unfold(ctx_, lattice_, displacement);
+  }
+
+  PointMap map_between(const Volume<float>& f, const Volume<float>& m) const {
+    return index_map(f.geometry(), options_.initial, m.geometry());
+  }
+
+ private:
+  Context& ctx_;
+  const Volume<float>&fixed_, &moving_;
+  const FfdOptions& options_;
+  const Masks& masks_;
+  std::vector<Factors> fixed_factors_, moving_factors_;
+  LatticePlan plan_;
+  ControlPointGrid lattice_;
+  std::unique_ptr<SimilarityMeasure> similarity_;
+};
+
+}  // namespace
+
 RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options,
                                 const Masks& masks, Observer* observer) {
   options.validate();
@@ -106,48 +174,18 @@ RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const 
 
   RegistrationResult result;
   result.affine = options.initial;
-  const std::vector<Factors> fixed_factors = pyramid_factors(fixed.geometry(), options.levels);
-  const std::vector<Factors> moving_factors = pyramid_factors(moving.geometry(), options.levels);
-  const LatticePlan plan = plan_lattice(fixed.geometry(), fixed_factors, options.spacing);
-  ControlPointGrid lattice(ctx, fixed.geometry(), plan.coarsest_spacing, plan.margin);
-  const std::unique_ptr<SimilarityMeasure> similarity = make_similarity(options);
-  {
-    const Factors full{1, 1, 1};
-    const Volume<float> f = pyramid_level(ctx, fixed, masks.fixed, full), m = pyramid_level(ctx, moving, masks.moving, full);
-    similarity->set_range(ctx, f, m);
-    result.overlap_before =
-        overlap_fraction(ctx, {f, m, index_map(fixed.geometry(), options.initial, moving.geometry())}, {nullptr, fixed.extent()});
-    if (result.overlap_before == 0)
-      throw RegistrationError("the images do not overlap at the start (0 % of the fixed voxels land on the moving image); "
-                              "try --init center or --init moments");
-  }
-
-  for (int l = 0; l < options.levels; ++l) {
-    const auto level_start = Clock::now();
-    if (l > 0) lattice = lattice.refined(ctx, plan.refine[l]);
-    const Volume<float> f = pyramid_level(ctx, fixed, masks.fixed, fixed_factors[l]);
-    const Volume<float> m = pyramid_level(ctx, moving, masks.moving, moving_factors[l]);
-    similarity->prepare(ctx, {f, m, index_map(f.geometry(), options.initial, m.geometry())});
-    LevelRecord level{l, options.levels, f.extent(), options.iterations_of_level(l), {}, {}, 0};
-    FfdObjective objective(ctx, *similarity, lattice, f.geometry(), options.bending, options.log_jacobian);
-    OptimizerOptions optimizer;
-    optimizer.kind = options.optimizer;
-    optimizer.max_iterations = level.max_iterations;
-    optimizer.tolerance = options.tolerance;
-    optimizer.first_step = 0.5 * f.geometry().spacing.minCoeff();
-    optimizer.smallest_step = 0.005 * f.geometry().spacing.minCoeff();
-    minimize(ctx, objective, lattice.coefficients(), optimizer, level, watch);
-    level.seconds = seconds_since(level_start);
-    result.levels.push_back(level);
-    watch.on_level_done(level);
-  }
-
-  result.displacement = DisplacementField(ctx, fixed.geometry());
-  result.unfolding = unfold(ctx, lattice, result.displacement);
-  result.overlap_after = overlap_fraction(
-      ctx, {fixed, moving, index_map(fixed.geometry(), options.initial, moving.geometry())}, result.displacement.view());
+  FfdRun run(ctx, fixed, moving, options, masks);
+  result.overlap_before = run.prepare();
+  if (result.overlap_before == 0)
+    throw RegistrationError(
+        "the images do not overlap at the start (0 % of the fixed voxels land on the moving image); "
+        "start from --init center or --init moments");
+  for (int l = 0; l < options.levels; ++l) result.levels.push_back(run.run_level(l, watch));
+  result.unfolding = run.finish(result.displacement);
+  result.overlap_after = overlap_fraction(ctx, {fixed, moving, run.map_between(fixed, moving)}, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx, result.displacement);
   result.nonrigid_seconds = seconds_since(start);
+
   const auto inverse_start = Clock::now();
   result.inverse = invert(ctx, result.displacement);
   result.inverse_seconds = seconds_since(inverse_start);

@@ -28,12 +28,12 @@ struct FfdOptions {
   int bins = 64;
   HistogramScheme histogram_scheme = HistogramScheme::automatic;
   int levels = 3;
-  std::vector<int> iterations;       ///< one value, or one per level, coarse to fine; empty: 100, and 60 on the finest
+  std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 100, and 60 on the finest
   ControlSpacing spacing;
-  double bending = 1.0;              ///< weight of the bending energy (mm^2)
-  double log_jacobian = 0.05;        ///< weight of the squared log-Jacobian
+  double bending = 1.0;        ///< weight of the bending energy (mm^2)
+  double log_jacobian = 0.05;  ///< weight of the squared log-Jacobian
   OptimizerKind optimizer = OptimizerKind::lbfgs;
-  double tolerance = 1e-5;           ///< of the optimizer
+  double tolerance = 1e-5;                                ///< of the optimizer
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
 
   /// Throws InvalidArgument with the field and its mend.
@@ -51,8 +51,8 @@ struct RegistrationResult {
   DisplacementField displacement;                        ///< on the fixed grid
   Inverse inverse;                                       ///< of the displacement, on the fixed grid
   JacobianStatistics jacobian;
-  UnfoldResult unfolding;                                ///< folds that were taken out after the optimisation
-  double overlap_before = 0, overlap_after = 0;          ///< share of the fixed voxels that land on moving ones
+  UnfoldResult unfolding;                        ///< folds that were taken out after the optimisation
+  double overlap_before = 0, overlap_after = 0;  ///< share of the fixed voxels that land on moving ones
   std::vector<LevelRecord> levels;
   double nonrigid_seconds = 0, inverse_seconds = 0;
 };

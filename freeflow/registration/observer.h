@@ -23,6 +23,7 @@ struct LevelRecord {
   Extent grid;
   int max_iterations = 0;
   std::vector<IterationRecord> iterations;
+  int evaluations = 0;  ///< of the cost and force; each waits for the device once
   std::string stopped_because;
   double seconds = 0;
 };

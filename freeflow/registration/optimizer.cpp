@@ -24,8 +24,8 @@ constexpr int convergence_window = 5;
 class Descent {
  public:
   Descent(Context& ctx, Objective& objective, Buffer<float>& x, const OptimizerOptions& options)
-      : ctx_(ctx), objective_(objective), options_(options), x_(x), n_(x.size()), vectors_(ctx, VectorSlots::count * n_), direction_(ctx, n_),
-        trial_(ctx, n_), scalars_(ctx, Objective::max_terms + 2 + DotBody::max_pairs), host_(scalars_.size()),
+      : ctx_(ctx), objective_(objective), options_(options), x_(x), n_(x.size()), vectors_(ctx, VectorSlots::count * n_),
+        direction_(ctx, n_), trial_(ctx, n_), scalars_(ctx, Objective::max_terms + 2 + DotBody::max_pairs), host_(scalars_.size()),
         work_(ctx, n_, DotBody::max_pairs), step_length_(options.first_step) {}
 
   void run(LevelRecord& level, Observer& observer);
@@ -60,10 +60,12 @@ class Descent {
   double cost_ = 0, largest_force_ = 0, largest_direction_ = 0;
   double last_t_ = 0, last_slope_ = 0;
   double step_length_;  // of the gradient rule
+  int evaluations_ = 0;
 };
 
 /// Evaluates at x into a force slot, then all inner products of the newest vectors with the active ones. One wait.
 Descent::Evaluation Descent::evaluate(const float* x, int force_slot, const History& active) {
+  ++evaluations_;
   objective_.evaluate(ctx_, x, slot(force_slot), scalars_.data());
   if (!active.empty()) {
     const int k = active.back(), old_force = VectorSlots::force(turn_);
@@ -188,6 +190,7 @@ void Descent::run(LevelRecord& level, Observer& observer) {
     r.step_mm = step;
     objective_.describe(host_.data(), r);
     level.iterations.push_back(r);
+    level.evaluations = evaluations_;
     observer.on_iteration(level);
   };
   record(0, 0);

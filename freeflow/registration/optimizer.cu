@@ -1,7 +1,7 @@
 // Same maths as the CPU.
+#include <freeflow/registration/optimizer_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>
-#include <freeflow/registration/optimizer_body.h>
 
 namespace freeflow {
 

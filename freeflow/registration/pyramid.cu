@@ -1,6 +1,6 @@
 // Same maths as the CPU.
-#include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/registration/pyramid_body.h>
+#include <freeflow/core/for_each_voxel.cuh>
 
 namespace freeflow {
 

@@ -21,8 +21,7 @@ Volume<float> window_axis(Context& ctx, const Volume<float>& in, int axis, int f
   for (int j = first; j <= last; ++j) total += std::exp(-0.5 * (j - centre) * (j - centre) / (sigma * sigma));
   for (int j = first; j <= last; ++j) weights.push_back(float(std::exp(-0.5 * (j - centre) * (j - centre) / (sigma * sigma)) / total));
   const Buffer<float> device_weights(ctx, weights);
-  for_each_voxel(ctx, out.extent(),
-                 WindowAxisBody{in.view(), out.view(), axis, factor, int(weights.size()), first, device_weights.data()});
+  for_each_voxel(ctx, out.extent(), WindowAxisBody{in.view(), out.view(), axis, factor, int(weights.size()), first, device_weights.data()});
   return out;
 }
 

@@ -31,8 +31,7 @@ void LogJacobianPenalty::prepare(Context& ctx, Extent lattice) {
 
 void LogJacobianPenalty::add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) {
   const double nodes = inner_nodes(lattice.coefficients.extent);
-  for_each_voxel(ctx, force.extent,
-                 LogJacobianTermsBody{lattice.coefficients, lattice.spacing_mm, cofactors_.data(), node_values_.data()});
+  for_each_voxel(ctx, force.extent, LogJacobianTermsBody{lattice.coefficients, lattice.spacing_mm, cofactors_.data(), node_values_.data()});
   reduce(ctx, node_values_.size(), 1, LogJacobianValueBody{{}, node_values_.data(), 1 / nodes}, work_, value);
   for_each_voxel(ctx, force.extent, LogJacobianForceBody{cofactors_.data(), float(-weight / nodes), force});
 }

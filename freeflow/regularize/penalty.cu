@@ -1,7 +1,7 @@
 // Same maths as the CPU: one thread per node or coefficient.
+#include <freeflow/regularize/penalty_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>
-#include <freeflow/regularize/penalty_body.h>
 
 namespace freeflow {
 

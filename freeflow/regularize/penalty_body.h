@@ -15,9 +15,7 @@ FREEFLOW_HD float weight(int order, int offset) {
   if (order == 1) return 0.5f * float(offset);
   return offset == 0 ? -2.0f : 1.0f;
 }
-FREEFLOW_HD bool is_inner(int x, int y, int z, Extent n) {
-  return x > 0 && y > 0 && z > 0 && x < n.x - 1 && y < n.y - 1 && z < n.z - 1;
-}
+FREEFLOW_HD bool is_inner(int x, int y, int z, Extent n) { return x > 0 && y > 0 && z > 0 && x < n.x - 1 && y < n.y - 1 && z < n.z - 1; }
 }  // namespace node
 
 namespace bending {

@@ -1,6 +1,6 @@
 // Same maths as the CPU: the reductions of the range and of the overlap.
-#include <freeflow/core/reduce.cuh>
 #include <freeflow/similarity/intensity_range_body.h>
+#include <freeflow/core/reduce.cuh>
 
 namespace freeflow {
 

@@ -26,9 +26,9 @@ void Nmi::prepare(Context& ctx, const ImagePair& images) {
   derivative_ = Buffer<float>(ctx, shape_.bins());
   entropy_sums_ = Buffer<double>(ctx, 4);
   work_ = ReduceWorkspace(ctx, shape_.bins(), 4);
-  for_each_voxel(ctx, fixed_bin_.extent(),
-                 FixedBinBody{images.fixed.view(), fixed_bin_.view(), fixed_range_.low,
-                              float(nf - 1) / (fixed_range_.high - fixed_range_.low), nf});
+  for_each_voxel(
+      ctx, fixed_bin_.extent(),
+      FixedBinBody{images.fixed.view(), fixed_bin_.view(), fixed_range_.low, float(nf - 1) / (fixed_range_.high - fixed_range_.low), nf});
   for_each_voxel(ctx, moving_in_bins_.extent(),
                  MovingBinBody{images.moving.view(), moving_in_bins_.view(), moving_range_.low,
                                float(nm - 3) / (moving_range_.high - moving_range_.low), nm});
@@ -51,11 +51,15 @@ void Nmi::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> forc
   reduce(ctx, shape_.bins(), 4, EntropySumBody{{}, histogram_.data(), marginals_.data(), shape_.fixed_bins, shape_.moving_bins}, work_,
          entropy_sums_.data());
   for_each_voxel(ctx, bins,
-                 NmiDerivativeBody{histogram_.data(), marginals_.data(), entropy_sums_.data(), shape_.fixed_bins, double(shape_.unit()),
-                                   {derivative_.data(), bins}, cost});
+                 NmiDerivativeBody{histogram_.data(),
+                                   marginals_.data(),
+                                   entropy_sums_.data(),
+                                   shape_.fixed_bins,
+                                   double(shape_.unit()),
+                                   {derivative_.data(), bins},
+                                   cost});
   if (force.data)
-    for_each_voxel(ctx, warped_.extent(),
-                   NmiForceBody{fixed_bin_.view(), warped_.view(), derivative_.data(), shape_.moving_bins, force});
+    for_each_voxel(ctx, warped_.extent(), NmiForceBody{fixed_bin_.view(), warped_.view(), derivative_.data(), shape_.moving_bins, force});
 }
 
 }  // namespace freeflow

@@ -1,7 +1,7 @@
 // Same maths as the CPU; the counting itself is a scheme of joint_histogram/.
+#include <freeflow/similarity/nmi_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>
-#include <freeflow/similarity/nmi_body.h>
 
 namespace freeflow {
 

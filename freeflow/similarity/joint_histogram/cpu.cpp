@@ -61,7 +61,7 @@ void count_all(backend::Cpu cpu, const HistogramShape& shape, const HistogramInp
     static thread_local std::vector<std::uint64_t> mine;
     mine.assign(shape.bins(), 0);
     Block weights;
-#pragma omp for schedule(static)
+#pragma omp for schedule(dynamic, 64)
     for (std::ptrdiff_t b = 0; b < blocks; ++b) {
       const std::size_t begin = std::size_t(b) * block;
       count_block(weights, shape, input.fixed_bin + begin, input.warped + begin, int(std::min<std::size_t>(block, input.count - begin)),
@@ -74,8 +74,7 @@ void count_all(backend::Cpu cpu, const HistogramShape& shape, const HistogramInp
 
 }  // namespace
 
-void count_joint(backend::Cpu cpu, HistogramScheme, const HistogramShape& shape, const HistogramInput& input,
-                 std::uint64_t* histogram) {
+void count_joint(backend::Cpu cpu, HistogramScheme, const HistogramShape& shape, const HistogramInput& input, std::uint64_t* histogram) {
   if (shape.estimator == Estimator::hard)
     count_all<HardBlock>(cpu, shape, input, histogram);
   else

@@ -23,8 +23,8 @@ __device__ void add_parzen(unsigned* row, float b, int moving_bins, unsigned tim
 }
 
 template <Estimator estimator>
-__global__ void __launch_bounds__(threads) count_kernel(HistogramInput input, int fixed_bins, int moving_bins, std::size_t per_block,
-                                                        unsigned long long* histogram) {
+__global__ void __launch_bounds__(threads)
+    count_kernel(HistogramInput input, int fixed_bins, int moving_bins, std::size_t per_block, unsigned long long* histogram) {
   extern __shared__ unsigned bins[];
   const int size = fixed_bins * moving_bins;
   for (int i = threadIdx.x; i < size; i += threads) bins[i] = 0;
@@ -64,10 +64,9 @@ void launch(backend::Cuda cuda, const HistogramShape& shape, const HistogramInpu
   cuda_check(cudaGetDevice(&device));
   cuda_check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
   cuda_check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  require(bytes <= std::size_t(most_shared), "shared_atomic holds at most " + std::to_string(most_shared / 4) +
-                                                 " bins on this GPU; use fewer --bins");
-  if (bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(count_kernel<estimator>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+  require(bytes <= std::size_t(most_shared),
+          "shared_atomic holds at most " + std::to_string(most_shared / 4) + " bins on this GPU; use fewer --bins");
+  if (bytes > 48 * 1024) cuda_check(cudaFuncSetAttribute(count_kernel<estimator>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
   const std::size_t wanted = (input.count + 2 * processors - 1) / (2 * processors);
   std::size_t per_block = wanted < most_voxels_per_block ? wanted : most_voxels_per_block;
   per_block = (per_block + threads - 1) / threads * threads;
@@ -80,8 +79,7 @@ void launch(backend::Cuda cuda, const HistogramShape& shape, const HistogramInpu
 
 }  // namespace
 
-void joint_histogram_shared_atomic(backend::Cuda cuda, const HistogramShape& shape, const HistogramInput& input,
-                                   std::uint64_t* histogram) {
+void joint_histogram_shared_atomic(backend::Cuda cuda, const HistogramShape& shape, const HistogramInput& input, std::uint64_t* histogram) {
   if (input.count == 0) return;
   if (shape.estimator == Estimator::hard)
     launch<Estimator::hard>(cuda, shape, input, histogram);

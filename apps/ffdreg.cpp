@@ -1,0 +1,135 @@
+// ffdreg: nonrigid registration by a B-spline free-form deformation.
+#include <chrono>
+#include <cstdio>
+
+#include <apps/options.h>
+#include <apps/program.h>
+#include <apps/progress.h>
+#include <apps/report.h>
+#include <apps/results.h>
+#include <freeflow/registration/pyramid.h>
+
+namespace po = boost::program_options;
+using namespace freeflow;
+using namespace freeflow::apps;
+
+namespace {
+
+constexpr const char* summary =
+    "nonrigid registration of two volumes by a cubic B-spline free-form deformation.\n"
+    "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both directions.";
+
+constexpr const char* example =
+    "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
+    "  ffdreg -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
+    "  antsApplyTransforms -i s02_labels.nii.gz -r s01.nii.gz -n GenericLabel -o labels.nii.gz \\\n"
+    "    -t out/s02_to_s01_1Warp.nii.gz -t out/s02_to_s01_0GenericAffine.mat\n"
+    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, PREFIXWarped.nii.gz,\n"
+    "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+
+class Stopwatch {
+ public:
+  /// Seconds since the last lap.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
+
+struct FfdregOptions {
+  CommonOptions common;
+  std::string spacing = "5vox", optimizer = "lbfgs";
+  double bending = FfdOptions{}.bending, log_jacobian = FfdOptions{}.log_jacobian;
+};
+
+po::options_description all_options(FfdregOptions& o) {
+  po::options_description own("Free-form deformation");
+  own.add_options()  //
+      ("spacing", po::value(&o.spacing)->default_value(o.spacing)->value_name("5vox|10mm"),
+       "distance of the control points on the finest level, in its smallest voxel side or mm; doubled on every coarser level")  //
+      ("bending", po::value(&o.bending)->default_value(o.bending, "1")->value_name("W"), "weight of the bending energy")        //
+      ("log-jacobian", po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.05")->value_name("W"),
+       "weight of the squared logarithm of the Jacobian, against folding")  //
+      ("optimizer", po::value(&o.optimizer)->default_value(o.optimizer)->value_name("gradient|cg|lbfgs"), "rule of descent");
+  po::options_description all = common_options(o.common);
+  all.add(own);
+  return all;
+}
+
+FfdOptions library_options(const FfdregOptions& o) {
+  FfdOptions ffd;
+  ffd.similarity = *parse_similarity(o.common.similarity);
+  ffd.bins = o.common.bins;
+  ffd.histogram_scheme = *parse_histogram_scheme(o.common.histogram_scheme);
+  ffd.levels = o.common.levels;
+  ffd.iterations = parse_iterations(o.common.iterations);
+  ffd.spacing = parse_spacing(o.spacing);
+  ffd.bending = o.bending;
+  ffd.log_jacobian = o.log_jacobian;
+  const auto optimizer = parse_optimizer(o.optimizer);
+  require(optimizer.has_value(), "--optimizer '" + o.optimizer + "' is not one of gradient, cg, lbfgs");
+  ffd.optimizer = *optimizer;
+  ffd.validate();
+  return ffd;
+}
+
+std::vector<double> work_per_level(const Geometry& fixed, const FfdOptions& ffd) {
+  std::vector<double> work;
+  for (const Factors& f : pyramid_factors(fixed, ffd.levels))
+    work.push_back(double(fixed.extent.count()) / (double(f[0]) * f[1] * f[2]) * ffd.iterations_of_level(int(work.size())));
+  return work;
+}
+
+Verbosity verbosity(const CommonOptions& o) { return o.quiet ? Verbosity::quiet : o.verbose ? Verbosity::verbose : Verbosity::automatic; }
+
+int run(int argc, char** argv) {
+  FfdregOptions o;
+  po::variables_map found;
+  if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found)) return done;
+  validate(o.common);
+  FfdOptions ffd = library_options(o);
+  const Interpolation interpolation = parse_interpolation(o.common.interpolation);
+  Context ctx(Device::parse(o.common.device), o.common.threads);
+  OutputSet outputs(o.common.output);
+  Timings seconds;
+  Stopwatch watch;
+
+  const Inputs inputs = read_inputs(o.common);
+  ffd.initial = initial_transform(o.common.init, inputs);
+  if (!o.common.quiet)
+    for (const std::string& warning : inputs.warnings) std::fprintf(stderr, "ffdreg: warning: %s\n", warning.c_str());
+  const Volume<float> fixed = to_volume(ctx, inputs.fixed), moving = to_volume(ctx, inputs.moving);
+  const auto mask = [&](const std::optional<HostImage>& image) { return image ? to_volume(ctx, *image) : Volume<float>(); };
+  const Volume<float> fixed_mask = mask(inputs.fixed_mask), moving_mask = mask(inputs.moving_mask);
+  const Masks masks{fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask};
+  seconds.reading = watch.lap();
+  stop_if_interrupted();
+
+  const std::size_t predicted = predict_ffd_bytes(fixed.geometry(), moving.geometry(), ffd, masks);
+  Progress progress(o.common.similarity, work_per_level(fixed.geometry(), ffd), verbosity(o.common));
+  progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
+                    " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+  const RegistrationResult result = register_ffd(ctx, fixed, moving, ffd, masks, &progress);
+  seconds.nonrigid = result.nonrigid_seconds;
+  seconds.inverting = result.inverse_seconds;
+  watch.lap();
+
+  write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
+  seconds.writing = watch.lap();
+  write_report(outputs.file("report.json"), ctx, {"ffdreg", found, inputs, result, seconds, predicted});
+  stop_if_interrupted();
+  outputs.commit();
+  return done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("ffdreg", [&] { return run(argc, argv); });
+}

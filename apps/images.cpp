@@ -1,0 +1,80 @@
+#include <apps/images.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <future>
+#include <limits>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/io/transform_file.h>
+
+namespace freeflow::apps {
+
+namespace {
+
+/// A mask may come on another grid than its image; it is then sampled at the image's voxels.
+void fit_mask(std::optional<HostImage>& mask, const HostImage& image, const std::string& path, std::vector<std::string>& warnings) {
+  if (!mask) return;
+  if (!same_grid(mask->geometry, image.geometry)) {
+    Context cpu;
+    const Volume<float> sampled =
+        warp(cpu, to_volume(cpu, *mask), image.geometry, Eigen::Affine3d::Identity(), nullptr, Interpolation::nearest, 0);
+    mask->geometry = image.geometry;
+    mask->voxels = sampled.to_host(cpu);
+    warnings.push_back("'" + path + "' lies on another grid than its image and was resampled to it");
+  }
+  require(std::any_of(mask->voxels.begin(), mask->voxels.end(), [](float v) { return v > 0.5f; }),
+          "the mask '" + path + "' has no voxel above 0.5 inside its image");
+}
+
+Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostImage>& mask) {
+  const auto counts = [&](std::size_t i) { return std::isfinite(image.voxels[i]) && (!mask || mask->voxels[i] > 0.5f); };
+  float low = std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i < image.voxels.size(); ++i)
+    if (counts(i)) low = std::min(low, image.voxels[i]);
+  Eigen::Vector3d sum = Eigen::Vector3d::Zero();
+  double mass = 0;
+  const Extent n = image.geometry.extent;
+  for (int z = 0, i = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x, ++i)
+        if (counts(i)) {
+          const double w = double(image.voxels[i]) - low;
+          sum += w * Eigen::Vector3d(x, y, z);
+          mass += w;
+        }
+  return mass > 0 ? image.geometry.index_to_world() * Eigen::Vector3d(sum / mass) : image.geometry.center();
+}
+
+}  // namespace
+
+Inputs read_inputs(const CommonOptions& o) {
+  const auto read = [](const std::string& path) {
+    return path.empty() ? std::optional<HostImage>() : std::optional<HostImage>(read_image(path));
+  };
+  Inputs inputs;
+  auto moving = std::async(std::launch::async, [&] { return read_image(o.moving); });
+  inputs.fixed = read_image(o.fixed);
+  inputs.moving = moving.get();
+  inputs.fixed_mask = read(o.fixed_mask);
+  inputs.moving_mask = read(o.moving_mask);
+  for (const HostImage* image : {&inputs.fixed, &inputs.moving})
+    inputs.warnings.insert(inputs.warnings.end(), image->warnings.begin(), image->warnings.end());
+  fit_mask(inputs.fixed_mask, inputs.fixed, o.fixed_mask, inputs.warnings);
+  fit_mask(inputs.moving_mask, inputs.moving, o.moving_mask, inputs.warnings);
+  return inputs;
+}
+
+Eigen::Affine3d initial_transform(const std::string& init, const Inputs& inputs) {
+  Eigen::Affine3d start = Eigen::Affine3d::Identity();
+  if (init == "center")
+    start.translation() = inputs.moving.geometry.center() - inputs.fixed.geometry.center();
+  else if (init == "moments")
+    start.translation() = center_of_mass(inputs.moving, inputs.moving_mask) - center_of_mass(inputs.fixed, inputs.fixed_mask);
+  else if (init != "identity")
+    start = read_affine(init);
+  return start;
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,135 @@
+#include <apps/options.h>
+
+#include <charconv>
+#include <fstream>
+#include <iostream>
+
+#include <freeflow/core/error.h>
+
+namespace po = boost::program_options;
+
+namespace freeflow::apps {
+
+po::options_description common_options(CommonOptions& v) {
+  const auto text = [](std::string& value) { return po::value(&value)->default_value(value, value); };
+  const auto number = [](int& value) { return po::value(&value)->default_value(value); };
+  po::options_description files("Files"), match("Matching"), run("Running");
+  files.add_options()                                                                                                  //
+      ("fixed,f", po::value(&v.fixed)->value_name("FILE"), "image that stays (NIfTI, MetaImage, NRRD)")                //
+      ("moving,m", po::value(&v.moving)->value_name("FILE"), "image that is aligned to it")                            //
+      ("output,o", po::value(&v.output)->value_name("PREFIX"), "start of the output names; missing folders are made")  //
+      ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"), "only fixed voxels above 0.5 here count")           //
+      ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"), "only moving voxels above 0.5 here count")        //
+      ("init", text(v.init)->value_name("FILE|moments|center|identity"),
+       "where to start: an ITK affine (.mat, .tfm, .txt; fixed to moving), centres of mass, or centres of the grids")  //
+      ("linear", text(v.linear)->value_name("none"), "linear stage before the nonrigid one");
+  match.add_options()                                                                                                   //
+      ("similarity,s", text(v.similarity)->value_name("nmi|ssd"), "nmi: any modalities; ssd: same modality and scale")  //
+      ("bins", number(v.bins)->value_name("N"), "histogram bins per axis, 16 to 256")                                   //
+      ("estimator", text(v.estimator)->value_name("parzen"), "estimate of the joint density")                           //
+      ("histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts (--list-schemes)")         //
+      ("levels", number(v.levels)->value_name("N"), "levels of the image pyramid")                                      //
+      ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
+       "at most so many iterations, coarse to fine: one value or one per level (default 100, and 60 on the finest)")  //
+      ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
+  run.add_options()                                                                                                 //
+      ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"), "where to compute; auto takes the first GPU")  //
+      ("threads", number(v.threads)->value_name("N"), "CPU threads, 0 for all; results do not depend on it")        //
+      ("config", po::value<std::string>()->value_name("FILE"), "INI file with any of these options; flags win")     //
+      ("list-schemes", "print the histogram schemes")                                                               //
+      ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")                     //
+      ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings")                                         //
+      ("version", "print the version")("help,h", "print this help");
+  po::options_description all;
+  all.add(files).add(match).add(run);
+  return all;
+}
+
+namespace {
+
+void print_schemes() {
+  std::cout << "Histogram schemes (--histogram-scheme); the CPU takes every name:\n";
+  for (const HistogramSchemeInfo& info : histogram_schemes())
+    std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
+}
+
+/// Boost's message as one sentence that says where help is.
+std::string sentence(const std::string& program, const po::error& e) { return std::string(e.what()) + "; see " + program + " --help"; }
+
+}  // namespace
+
+bool parse_command_line(int argc, const char* const* argv, const std::string& program, const std::string& summary,
+                        const std::string& example, const po::options_description& options, po::variables_map& found) {
+  try {
+    // No abbreviations: a script must not change its meaning when an option is added.
+    const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+    po::store(po::command_line_parser(argc, argv).options(options).positional({}).style(style).run(), found);
+    if (found.count("help")) {
+      std::cout << program << ": " << summary << "\n\n" << example << '\n' << options;
+      return false;
+    }
+    if (found.count("version")) {
+      std::cout << program << " (FreeFlow) " FREEFLOW_VERSION "\n";
+      return false;
+    }
+    if (found.count("list-schemes")) {
+      print_schemes();
+      return false;
+    }
+    if (found.count("config")) {
+      const auto path = found["config"].as<std::string>();
+      std::ifstream file(path);
+      require(bool(file), "cannot read the configuration '" + path + "'");
+      po::store(po::parse_config_file(file, options), found);
+    }
+    po::notify(found);
+  } catch (const po::error& e) {
+    throw InvalidArgument(sentence(program, e));
+  }
+  return true;
+}
+
+std::vector<int> parse_iterations(const std::string& text) {
+  std::vector<int> values;
+  const char *p = text.data(), *end = p + text.size();
+  while (p != end) {
+    int value = 0;
+    const auto [next, error] = std::from_chars(p, end, value);
+    const bool good = error == std::errc() && value >= 0 && (next == end || (*next == 'x' && next + 1 != end));
+    require(good, "--iterations '" + text + "' is not of the form 200x100x50");
+    values.push_back(value);
+    p = next == end ? next : next + 1;
+  }
+  return values;
+}
+
+ControlSpacing parse_spacing(const std::string& text) {
+  ControlSpacing spacing;
+  const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), spacing.value);
+  const std::string unit(next, text.data() + text.size());
+  spacing.in_mm = unit == "mm";
+  require(error == std::errc() && spacing.value > 0 && (unit.empty() || unit == "mm" || unit == "vox"),
+          "--spacing '" + text + "' is not a positive number with vox or mm, such as 5vox or 10mm");
+  return spacing;
+}
+
+Interpolation parse_interpolation(const std::string& text) {
+  require(text == "linear" || text == "cubic", "--interpolation '" + text + "' is not one of linear, cubic");
+  return text == "linear" ? Interpolation::linear : Interpolation::cubic;
+}
+
+void validate(const CommonOptions& o) {
+  require(!o.fixed.empty(), "name the fixed image with -f FILE");
+  require(!o.moving.empty(), "name the moving image with -m FILE");
+  require(!o.output.empty(), "name the output prefix with -o PREFIX");
+  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of nmi, ssd");
+  require(parse_histogram_scheme(o.histogram_scheme).has_value(),
+          "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
+  require(o.estimator == "parzen", "--estimator '" + o.estimator + "' is not available in this version; use parzen");
+  require(o.linear == "none", "--linear '" + o.linear + "' is not available in this version; use none, with --init for a start");
+  require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
+  require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
+  parse_interpolation(o.interpolation);
+}
+
+}  // namespace freeflow::apps

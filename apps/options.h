@@ -1,0 +1,46 @@
+// The vocabulary that ffdreg, fluidreg and linreg share on the command line and in an INI file (--config; flags win).
+#pragma once
+
+#include <boost/program_options.hpp>
+
+#include <string>
+#include <vector>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/registration/ffd.h>
+
+namespace freeflow::apps {
+
+struct CommonOptions {
+  std::string fixed, moving, output;
+  std::string fixed_mask, moving_mask;
+  std::string init = "identity", linear = "none";
+  std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto";
+  int bins = 64;
+  int levels = 3;
+  std::string iterations;
+  std::string interpolation = "linear";
+  std::string device = "auto";
+  int threads = 0;
+  bool verbose = false, quiet = false;
+};
+
+/// The shared options; their values go to `values`, whose initial contents are the defaults.
+boost::program_options::options_description common_options(CommonOptions& values);
+
+/// Parses the command line, then --config. Returns false when --help, --version or --list-schemes was asked for and printed.
+/// `example` closes the help. Throws InvalidArgument with the option and the mend.
+bool parse_command_line(int argc, const char* const* argv, const std::string& program, const std::string& summary,
+                        const std::string& example, const boost::program_options::options_description& options,
+                        boost::program_options::variables_map& found);
+
+/// "200x100x50" as numbers.
+std::vector<int> parse_iterations(const std::string& text);
+/// "16vox", "10mm" or "5" (voxels).
+ControlSpacing parse_spacing(const std::string& text);
+Interpolation parse_interpolation(const std::string& text);
+
+/// Checks what can be checked before reading anything: required files are named, words are known.
+void validate(const CommonOptions& o);
+
+}  // namespace freeflow::apps

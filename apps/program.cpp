@@ -1,0 +1,63 @@
+#include <apps/program.h>
+
+#include <csignal>
+#include <cstdio>
+#include <new>
+
+#include <freeflow/core/error.h>
+#include <freeflow/registration/observer.h>
+
+namespace freeflow::apps {
+
+namespace {
+
+volatile std::sig_atomic_t interrupted_by_signal = 0;
+
+void on_signal(int signal) {
+  interrupted_by_signal = 1;
+  std::signal(signal, SIG_DFL);  // a second Ctrl-C ends the program at once
+}
+
+int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());
+  return status;
+}
+
+/// The library is compiled for x86-64-v3; without this check an older CPU would end in "illegal instruction".
+bool cpu_is_supported() {
+#if defined(__x86_64__) && defined(__AVX2__)
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+#else
+  return true;
+#endif
+}
+
+}  // namespace
+
+bool interrupt_requested() { return interrupted_by_signal != 0; }
+
+void stop_if_interrupted() {
+  if (interrupt_requested()) throw Cancelled{};
+}
+
+int run_program(const std::string& name, const std::function<int()>& work) {
+  if (!cpu_is_supported())
+    return fail(name, "this CPU has no AVX2 and FMA; build FreeFlow on this machine with -DFREEFLOW_NATIVE=ON", work_failed);
+  std::signal(SIGINT, on_signal);
+  std::signal(SIGTERM, on_signal);
+  try {
+    return work();
+  } catch (const Cancelled&) {
+    return fail(name, "interrupted; nothing was written", interrupted);
+  } catch (const InvalidArgument& e) {
+    return fail(name, e.what(), unusable_input);
+  } catch (const IoError& e) {
+    return fail(name, e.what(), unusable_input);
+  } catch (const std::bad_alloc&) {
+    return fail(name, "out of memory; resample the images to a coarser grid", work_failed);
+  } catch (const std::exception& e) {
+    return fail(name, e.what(), work_failed);
+  }
+}
+
+}  // namespace freeflow::apps

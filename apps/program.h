@@ -1,0 +1,20 @@
+// What every program does around its work: one sentence on stderr and an exit status for every way to end.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace freeflow::apps {
+
+enum ExitStatus { done = 0, work_failed = 1, unusable_input = 2, interrupted = 130 };
+
+/// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr and a status. Installs the
+/// handler of Ctrl-C.
+int run_program(const std::string& name, const std::function<int()>& work);
+
+/// True once Ctrl-C (SIGINT) or SIGTERM has come.
+bool interrupt_requested();
+/// Throws Cancelled then.
+void stop_if_interrupted();
+
+}  // namespace freeflow::apps

@@ -1,0 +1,39 @@
+// Progress on stderr: a line per level with the similarity and the time left. On a terminal the current level's line moves.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <freeflow/registration/observer.h>
+
+namespace freeflow::apps {
+
+enum class Verbosity {
+  quiet,
+  automatic,  ///< speaks when stderr is a terminal
+  verbose
+};
+
+class Progress : public Observer {
+ public:
+  /// work_per_level: voxels times iterations, coarse to fine, for the estimate.
+  Progress(std::string similarity_name, std::vector<double> work_per_level, Verbosity verbosity);
+
+  void announce(const std::string& lines) const;
+
+  void on_iteration(const LevelRecord& level) override;
+  void on_level_done(const LevelRecord& level) override;
+  bool stop_requested() override;
+
+ private:
+  std::string line(const LevelRecord& level) const;
+  double seconds_left(const LevelRecord& level, bool level_is_done) const;
+
+  std::string similarity_name_;
+  std::vector<double> work_;
+  bool terminal_, shown_;
+  std::chrono::steady_clock::time_point start_, last_print_;
+};
+
+}  // namespace freeflow::apps

@@ -1,0 +1,104 @@
+#include <apps/report.h>
+
+#include <sys/resource.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include <freeflow/core/error.h>
+
+namespace po = boost::program_options;
+using nlohmann::ordered_json;
+
+namespace freeflow::apps {
+
+std::string describe(const Geometry& g) {
+  std::ostringstream text;
+  text.precision(4);
+  text << g.extent.x << 'x' << g.extent.y << 'x' << g.extent.z << " voxels of " << g.spacing.x() << 'x' << g.spacing.y() << 'x'
+       << g.spacing.z() << " mm";
+  return text.str();
+}
+
+namespace {
+
+ordered_json options_json(const po::variables_map& options) {
+  ordered_json json;
+  for (const auto& [name, value] : options) {
+    if (const auto* s = boost::any_cast<std::string>(&value.value())) json[name] = *s;
+    if (const auto* i = boost::any_cast<int>(&value.value())) json[name] = *i;
+    if (const auto* d = boost::any_cast<double>(&value.value())) json[name] = *d;
+    if (const auto* b = boost::any_cast<bool>(&value.value())) json[name] = *b;
+  }
+  return json;
+}
+
+ordered_json geometry_json(const HostImage& image) {
+  const Geometry& g = image.geometry;
+  ordered_json direction = ordered_json::array();
+  for (int row = 0; row < 3; ++row) direction.push_back({g.direction(row, 0), g.direction(row, 1), g.direction(row, 2)});
+  return {{"size", {g.extent.x, g.extent.y, g.extent.z}},
+          {"spacing_mm", {g.spacing.x(), g.spacing.y(), g.spacing.z()}},
+          {"origin_mm_lps", {g.origin.x(), g.origin.y(), g.origin.z()}},
+          {"direction_lps", direction},
+          {"voxels_without_value", image.nonfinite_voxels}};
+}
+
+ordered_json level_json(const LevelRecord& level) {
+  ordered_json iterations = ordered_json::array();
+  for (const IterationRecord& i : level.iterations) {
+    ordered_json entry{{"iteration", i.iteration}, {"cost", i.cost}, {"similarity_cost", i.similarity}};
+    const char* names[] = {"bending_energy", "log_jacobian"};
+    for (std::size_t p = 0; p < i.penalties.size(); ++p) entry[names[p]] = i.penalties[p];
+    entry["step_mm"] = i.step_mm;
+    iterations.push_back(entry);
+  }
+  return {{"level", level.level + 1},         {"grid", {level.grid.x, level.grid.y, level.grid.z}}, {"seconds", level.seconds},
+          {"evaluations", level.evaluations}, {"stopped_because", level.stopped_because},           {"iterations", iterations}};
+}
+
+std::size_t peak_host_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::size_t(usage.ru_maxrss) * 1024;
+}
+
+}  // namespace
+
+void write_report(const std::string& path, const Context& ctx, const ReportInput& in) {
+  const RegistrationResult& r = in.result;
+  const std::size_t voxels = r.displacement.extent().count();
+  ordered_json json;
+  json["program"] = in.program;
+  json["version"] = FREEFLOW_VERSION;
+  json["options"] = options_json(in.options);
+  json["device"] = {{"name", ctx.device().name()}, {"description", ctx.device().description()}, {"threads", ctx.threads()}};
+  json["fixed"] = geometry_json(in.inputs.fixed);
+  json["moving"] = geometry_json(in.inputs.moving);
+  json["warnings"] = in.inputs.warnings;
+  json["levels"] = ordered_json::array();
+  for (const LevelRecord& level : r.levels) json["levels"].push_back(level_json(level));
+  json["seconds"] = {{"reading", in.seconds.reading},
+                     {"linear", in.seconds.linear},
+                     {"nonrigid", in.seconds.nonrigid},
+                     {"inverting", in.seconds.inverting},
+                     {"writing", in.seconds.writing}};
+  json["memory_bytes"] = {
+      {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
+  json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
+  json["jacobian"] = {{"min", r.jacobian.min},
+                      {"max", r.jacobian.max},
+                      {"mean_log", r.jacobian.mean_log},
+                      {"sd_log", r.jacobian.sd_log},
+                      {"folded_voxels", r.jacobian.folded_voxels},
+                      {"folded_percent", 100.0 * double(r.jacobian.folded_voxels) / double(voxels)},
+                      {"voxels_unfolded_after_optimisation", r.unfolding.voxels_before}};
+  json["inverse_residual_voxels"] = {{"mean", r.inverse.residual.mean_voxels}, {"max", r.inverse.residual.max_voxels}};
+  std::ofstream file(path);
+  file << json.dump(1) << '\n';
+  file.close();
+  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,30 @@
+// PREFIXreport.json: what was asked, what was done, how well and how fast.
+#pragma once
+
+#include <string>
+
+#include <apps/images.h>
+#include <boost/program_options.hpp>
+
+namespace freeflow::apps {
+
+struct Timings {
+  double reading = 0, linear = 0, nonrigid = 0, inverting = 0, writing = 0;
+};
+
+struct ReportInput {
+  std::string program;
+  const boost::program_options::variables_map& options;
+  const Inputs& inputs;
+  const RegistrationResult& result;
+  Timings seconds;
+  std::size_t predicted_bytes = 0;
+};
+
+/// Throws IoError when the file cannot be written.
+void write_report(const std::string& path, const Context& ctx, const ReportInput& input);
+
+/// "160x192x224 voxels of 1x1x1 mm".
+std::string describe(const Geometry& geometry);
+
+}  // namespace freeflow::apps

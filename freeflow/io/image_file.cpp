@@ -1,0 +1,98 @@
+#include <freeflow/io/image_file.h>
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include <freeflow/io/file_checks.h>
+#include <freeflow/io/itk_image_io.h>
+#include <freeflow/io/nifti_file.h>
+#include <freeflow/io/orientation.h>
+#include <freeflow/io/raw_data_check.h>
+#include <freeflow/io/voxel_writer.h>
+
+namespace freeflow {
+
+namespace {
+
+HostImage read_nifti_image(const std::string& path) {
+  const NiftiHeader header = read_nifti_header(path);
+  if (header.size[4] != 1)
+    fail_reading(path, "its voxels are vectors of " + std::to_string(header.size[4]) + " components; a scalar image is needed");
+  if (header.size[3] != 1) fail_reading(path, "it holds " + std::to_string(header.size[3]) + " volumes; extract one of them");
+  require_volume(path, header.extent());
+  HostImage image;
+  image.geometry = nifti_geometry(header, image.warnings);
+  image.stored_type = header.stored_type;
+  image.voxels = read_nifti_values(header);
+  return image;
+}
+
+HostImage read_other_image(const std::string& path, FileFormat format) {
+  check_raw_data(path, format);
+  ItkImage read = read_itk_image(path, format);
+  if (read.components != 1)
+    fail_reading(path, "its voxels are vectors of " + std::to_string(read.components) + " components; a scalar image is needed");
+  require_volume(path, read.geometry.extent);
+  HostImage image;
+  image.geometry = read.geometry;
+  make_orthonormal(path, image.geometry, image.warnings);
+  image.stored_type = read.stored_type;
+  image.voxels = std::move(read.values);
+  return image;
+}
+
+/// Makes every voxel that has no finite value NaN, counts them and says so.
+void mark_nonfinite(const std::string& path, HostImage& image) {
+  for (float& voxel : image.voxels) {
+    if (std::isfinite(voxel)) continue;
+    voxel = std::numeric_limits<float>::quiet_NaN();
+    ++image.nonfinite_voxels;
+  }
+  if (image.nonfinite_voxels == image.voxels.size()) fail_reading(path, "none of its voxels is finite");
+  if (image.nonfinite_voxels > 0)
+    image.warnings.push_back("'" + path + "': " + std::to_string(image.nonfinite_voxels) + " of " + std::to_string(image.voxels.size()) +
+                             " voxels are NaN or infinite and count as outside");
+}
+
+template <class T>
+T stored_value(float voxel) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return T(voxel);
+  } else {
+    using Limits = std::numeric_limits<T>;
+    if (std::isnan(voxel)) return 0;
+    // The largest 32- and 64-bit integers round up in these types, so that the comparison must include equality.
+    const double rounded = std::nearbyint(double(voxel));
+    if (rounded <= double(Limits::min())) return Limits::min();
+    if (rounded >= double(Limits::max())) return Limits::max();
+    return T(rounded);
+  }
+}
+
+}  // namespace
+
+HostImage read_image(const std::string& path) {
+  const FileFormat format = format_to_read(path);
+  HostImage image = format == FileFormat::nifti ? read_nifti_image(path) : read_other_image(path, format);
+  mark_nonfinite(path, image);
+  return image;
+}
+
+Volume<float> to_volume(Context& ctx, const HostImage& image) { return Volume<float>(ctx, image.geometry, image.voxels); }
+
+void write_image(const std::string& path, const Geometry& geometry, const std::vector<float>& voxels, StoredType type, int threads) {
+  require(voxels.size() == geometry.extent.count(), "the number of voxels does not fit the geometry");
+  with_stored_type(type, [&](auto value) {
+    using T = decltype(value);
+    if constexpr (std::is_same_v<T, float>) {
+      write_voxels(path, geometry, 1, type, voxels.data(), threads);
+    } else {
+      std::vector<T> stored(voxels.size());
+      for (std::size_t i = 0; i < voxels.size(); ++i) stored[i] = stored_value<T>(voxels[i]);
+      write_voxels(path, geometry, 1, type, stored.data(), threads);
+    }
+  });
+}
+
+}  // namespace freeflow

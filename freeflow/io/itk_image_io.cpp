@@ -1,0 +1,184 @@
+#include <freeflow/io/itk_image_io.h>
+
+#include <itkMetaImageIO.h>
+#include <itkNiftiImageIO.h>
+#include <itkNrrdImageIO.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+namespace freeflow {
+
+namespace {
+
+using ComponentType = itk::ImageIOBase::IOComponentType;
+
+itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
+  // Images are read on several threads at once, but ITK sets up its factories at the first New without a lock.
+  static std::mutex one_at_a_time;
+  const std::lock_guard lock(one_at_a_time);
+  itk::Object::GlobalWarningDisplayOff();  // the library never prints; what matters is found out by its own checks
+  itk::ImageIOBase::Pointer io;
+  switch (format) {
+    case FileFormat::nifti: io = itk::NiftiImageIO::New().GetPointer(); break;
+    case FileFormat::metaimage: io = itk::MetaImageIO::New().GetPointer(); break;
+    case FileFormat::nrrd: io = itk::NrrdImageIO::New().GetPointer(); break;
+  }
+  io->SetFileName(path);
+  return io;
+}
+
+/// What ITK says, without class names, addresses, call stacks and line breaks.
+std::string reason_of(const itk::ExceptionObject& error) {
+  std::string text = error.GetDescription();
+  if (text.find("Reason: Success") != std::string::npos) return "ITK cannot parse its header";
+  if (const auto innermost = text.rfind("[nrrd] "); innermost != std::string::npos) text.erase(0, text.find(": ", innermost) + 2);
+  if (const auto end = text.find("): "); text.starts_with("ITK ERROR: ") && end != std::string::npos) text.erase(0, end + 3);
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return "ITK says: " + text;
+}
+
+StoredType stored_type_of(const std::string& path, ComponentType type) {
+  constexpr std::pair<ComponentType, StoredType> table[] = {
+      {ComponentType::UCHAR, StoredType::uint8},      {ComponentType::CHAR, StoredType::int8},
+      {ComponentType::USHORT, StoredType::uint16},    {ComponentType::SHORT, StoredType::int16},
+      {ComponentType::UINT, StoredType::uint32},      {ComponentType::INT, StoredType::int32},
+      {ComponentType::ULONG, StoredType::uint64},     {ComponentType::LONG, StoredType::int64},
+      {ComponentType::FLOAT, StoredType::float32},    {ComponentType::DOUBLE, StoredType::float64},
+      {ComponentType::ULONGLONG, StoredType::uint64}, {ComponentType::LONGLONG, StoredType::int64}};
+  for (const auto& [itk_type, stored] : table)
+    if (itk_type == type) return stored;
+  fail_reading(path, "its voxel type is not supported; save it as float");
+}
+
+ComponentType component_type(StoredType type) {
+  switch (type) {
+    case StoredType::uint8: return ComponentType::UCHAR;
+    case StoredType::int8: return ComponentType::CHAR;
+    case StoredType::uint16: return ComponentType::USHORT;
+    case StoredType::int16: return ComponentType::SHORT;
+    case StoredType::uint32: return ComponentType::UINT;
+    case StoredType::int32: return ComponentType::INT;
+    case StoredType::uint64: return ComponentType::ULONG;
+    case StoredType::int64: return ComponentType::LONG;
+    case StoredType::float32: return ComponentType::FLOAT;
+    case StoredType::float64: return ComponentType::DOUBLE;
+  }
+  throw InvalidArgument("the stored type is not one of StoredType");
+}
+
+Geometry geometry_of(itk::ImageIOBase& io) {
+  Geometry geometry;
+  geometry.extent = {int(io.GetDimensions(0)), int(io.GetDimensions(1)), int(io.GetDimensions(2))};
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    geometry.spacing[axis] = io.GetSpacing(axis);
+    geometry.origin[axis] = io.GetOrigin(axis);
+    const std::vector<double> direction = io.GetDirection(axis);
+    for (unsigned row = 0; row < 3; ++row) geometry.direction(row, axis) = direction[row];
+  }
+  return geometry;
+}
+
+itk::ImageIORegion whole_region(itk::ImageIOBase& io) {
+  itk::ImageIORegion region(io.GetNumberOfDimensions());
+  for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis) region.SetSize(axis, io.GetDimensions(axis));
+  return region;
+}
+
+void require_three_dimensions(const std::string& path, itk::ImageIOBase& io) {
+  const unsigned dimensions = io.GetNumberOfDimensions();
+  if (dimensions < 3) fail_reading(path, "it has " + std::to_string(dimensions) + " dimensions; three are needed");
+  for (unsigned axis = 3; axis < dimensions; ++axis)
+    if (io.GetDimensions(axis) != 1)
+      fail_reading(path, "it holds " + std::to_string(io.GetDimensions(axis)) + " volumes; extract one of them");
+}
+
+void require_plain_numbers(const std::string& path, itk::ImageIOBase& io) {
+  using Pixel = itk::ImageIOBase::IOPixelType;
+  const Pixel pixel = io.GetPixelType();
+  if (pixel == Pixel::RGB || pixel == Pixel::RGBA) fail_reading(path, "its voxels are RGB colours; save a scalar image");
+  if (pixel == Pixel::COMPLEX) fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
+}
+
+/// ITK's writers print to stderr when a file cannot be opened.
+void require_writable(const std::string& path) {
+  errno = 0;
+  if (!std::ofstream(path, std::ios::binary)) fail_writing(path, errno ? std::strerror(errno) : "it cannot be opened");
+}
+
+}  // namespace
+
+std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format) {
+  try {
+    const auto io = make_io(path, format);
+    io->ReadImageInformation();
+    require_three_dimensions(path, *io);
+    return geometry_of(*io);
+  } catch (const itk::ExceptionObject& error) {
+    if (std::string(error.GetDescription()).find("orthonormal") != std::string::npos) return std::nullopt;
+    fail_reading(path, reason_of(error));
+  }
+}
+
+ItkImage read_itk_image(const std::string& path, FileFormat format) {
+  try {
+    const auto io = make_io(path, format);
+    io->ReadImageInformation();
+    require_three_dimensions(path, *io);
+    require_plain_numbers(path, *io);
+    ItkImage image;
+    image.geometry = geometry_of(*io);
+    image.components = int(io->GetNumberOfComponents());
+    image.stored_type = stored_type_of(path, io->GetComponentType());
+    io->SetIORegion(whole_region(*io));
+    std::vector<char> raw(std::size_t(io->GetImageSizeInBytes()));
+    io->Read(raw.data());
+    image.values.resize(image.geometry.extent.count() * std::size_t(image.components));
+    with_stored_type(image.stored_type, [&](auto type) {
+      const auto* stored = reinterpret_cast<const decltype(type)*>(raw.data());
+      std::transform(stored, stored + image.values.size(), image.values.begin(), [](auto value) { return float(value); });
+    });
+    return image;
+  } catch (const itk::ExceptionObject& error) {
+    fail_reading(path, reason_of(error));
+  }
+}
+
+void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry, int components, StoredType type,
+                     const void* values) {
+  require_writable(path);
+  try {
+    const auto io = make_io(path, format);
+    io->SetNumberOfDimensions(3);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      io->SetDimensions(axis, std::size_t(geometry.extent[int(axis)]));
+      io->SetSpacing(axis, geometry.spacing[axis]);
+      io->SetOrigin(axis, geometry.origin[axis]);
+      const Eigen::Vector3d column = geometry.direction.col(axis);
+      io->SetDirection(axis, std::vector<double>(column.data(), column.data() + 3));
+    }
+    io->SetComponentType(component_type(type));
+    io->SetNumberOfComponents(unsigned(components));
+    io->SetPixelType(components == 1 ? itk::ImageIOBase::IOPixelType::SCALAR : itk::ImageIOBase::IOPixelType::VECTOR);
+    io->SetUseCompression(false);
+    io->SetIORegion(whole_region(*io));
+    io->Write(values);
+  } catch (const itk::ExceptionObject& error) {
+    fail_writing(path, reason_of(error));
+  }
+  // ITK's writers do not all report a full disk.
+  std::error_code error;
+  const auto expected = geometry.extent.count() * std::size_t(components) * bytes_of(type);
+  if (const auto bytes = std::filesystem::file_size(path, error); error || bytes < expected)
+    fail_writing(path, "only a part of it could be written; is the disk full?");
+}
+
+}  // namespace freeflow

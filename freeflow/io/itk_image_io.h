@@ -1,0 +1,33 @@
+// Private to io: ITK's image readers and writers behind plain types, made by name, so that no factory is involved.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <freeflow/core/geometry.h>
+#include <freeflow/io/file_checks.h>
+#include <freeflow/io/stored_type.h>
+
+namespace freeflow {
+
+struct ItkImage {
+  Geometry geometry;
+  int components = 1;
+  StoredType stored_type = StoredType::float32;
+  std::vector<float> values;  // the components of a voxel follow each other
+};
+
+/// What ITK reads from the header of a volume; nothing when ITK refuses it for want of an orthonormal direction. Throws IoError.
+std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format);
+
+/// A MetaImage or NRRD of scalars or vectors in three dimensions. Throws IoError. ITK does not notice a truncated MetaImage:
+/// call check_raw_data first.
+ItkImage read_itk_image(const std::string& path, FileFormat format);
+
+/// Writes voxels of `components` interleaved values each, of type `type`, uncompressed. Throws IoError.
+void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry, int components, StoredType type,
+                     const void* values);
+
+}  // namespace freeflow

@@ -1,0 +1,234 @@
+#include <freeflow/io/nifti_file.h>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <type_traits>
+
+#include <freeflow/io/file_checks.h>
+
+namespace freeflow {
+
+namespace {
+
+constexpr std::size_t header_bytes = 348;
+
+/// A file that zlib reads, whether compressed or not.
+class GzipSource {
+ public:
+  GzipSource(const std::string& named, const std::string& path) : named_(named), file_(gzopen(path.c_str(), "rb"), &gzclose) {
+    if (!file_) fail_reading(named_, "it cannot be opened");
+    gzbuffer(file_.get(), 1 << 20);
+  }
+
+  bool compressed() { return gzdirect(file_.get()) == 0; }
+
+  /// Fewer bytes than asked for mean that the file ends there.
+  std::size_t read(void* target, std::size_t bytes) {
+    const int received = gzread(file_.get(), target, unsigned(bytes));
+    if (received < 0) fail_reading(named_, "its compressed data are damaged");
+    return std::size_t(received);
+  }
+
+  /// False when the compressed stream stops before its end; throws when its checksum is wrong.
+  bool read_to_end() {
+    char rest[4096];
+    while (read(rest, sizeof rest) == sizeof rest) {
+    }
+    int status = Z_OK;
+    gzerror(file_.get(), &status);
+    return status != Z_BUF_ERROR;
+  }
+
+ private:
+  std::string named_;
+  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
+};
+
+template <class T>
+T load(const unsigned char* bytes, bool swapped) {
+  unsigned char copy[sizeof(T)];
+  std::memcpy(copy, bytes, sizeof copy);
+  if (swapped) std::reverse(std::begin(copy), std::end(copy));
+  T value;
+  std::memcpy(&value, copy, sizeof value);
+  return value;
+}
+
+StoredType stored_type_of(const std::string& path, int datatype) {
+  switch (datatype) {
+    case 2: return StoredType::uint8;
+    case 4: return StoredType::int16;
+    case 8: return StoredType::int32;
+    case 16: return StoredType::float32;
+    case 64: return StoredType::float64;
+    case 256: return StoredType::int8;
+    case 512: return StoredType::uint16;
+    case 768: return StoredType::uint32;
+    case 1024: return StoredType::int64;
+    case 1280: return StoredType::uint64;
+    case 32:
+    case 1792: fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
+    case 128:
+    case 2304: fail_reading(path, "its voxels are RGB colours; save a scalar image");
+    default: fail_reading(path, "its NIfTI data type " + std::to_string(datatype) + " is not supported; save it as float32");
+  }
+}
+
+/// The two files of an .hdr/.img pair share a stem.
+void name_files(NiftiHeader& header) {
+  header.header_path = header.data_path = header.path;
+  for (const std::string extension : {".hdr", ".img", ".img.gz"}) {
+    if (!has_extension(header.path, extension)) continue;
+    const std::string stem = header.path.substr(0, header.path.size() - extension.size());
+    header.header_path = stem + ".hdr";
+    header.data_path = std::filesystem::exists(stem + ".img") ? stem + ".img" : stem + ".img.gz";
+    return;
+  }
+}
+
+/// True when the header is in the other byte order. Throws when it is no NIfTI-1 header.
+bool find_byte_order(const std::string& path, const unsigned char* raw) {
+  const bool swapped = load<std::int32_t>(raw, false) != 348 && load<std::int32_t>(raw, false) != 540;
+  const auto declared_bytes = load<std::int32_t>(raw, swapped);
+  if (declared_bytes == 540) fail_reading(path, "it is NIfTI-2, which is not supported; convert it to NIfTI-1");
+  const char* magic = reinterpret_cast<const char*>(raw) + 344;
+  const bool one_file = std::memcmp(magic, "n+1", 4) == 0;
+  const bool two_files = std::memcmp(magic, "ni1", 4) == 0;
+  if (declared_bytes == 348 && !one_file && !two_files && has_extension(path, ".hdr"))
+    fail_reading(path, "it is an Analyze file, which has no orientation; convert it to NIfTI-1");
+  if (declared_bytes != 348 || !(one_file || two_files)) fail_reading(path, "it is not a NIfTI file");
+  return swapped;
+}
+
+void parse_sizes(NiftiHeader& header, const unsigned char* raw) {
+  header.dimensions = load<std::int16_t>(raw + 40, header.swapped);
+  if (header.dimensions < 1 || header.dimensions > 7)
+    fail_reading(header.path, "its header declares " + std::to_string(header.dimensions) + " dimensions");
+  for (int axis = 0; axis < header.dimensions; ++axis)
+    header.size[std::size_t(axis)] = load<std::int16_t>(raw + 42 + 2 * axis, header.swapped);
+  count_voxels(header.path, std::span(header.size).first<3>());
+  if (std::any_of(header.size.begin() + 3, header.size.end(), [](std::int64_t size) { return size < 1; }))
+    fail_reading(header.path, "its header declares a dimension of no volumes");
+}
+
+void parse_values(NiftiHeader& header, const unsigned char* raw) {
+  const auto real = [&](int offset) { return double(load<float>(raw + offset, header.swapped)); };
+  header.intent_code = load<std::int16_t>(raw + 68, header.swapped);
+  const char* name = reinterpret_cast<const char*>(raw) + 328;
+  header.intent_name.assign(name, strnlen(name, 16));
+  header.stored_type = stored_type_of(header.path, load<std::int16_t>(raw + 70, header.swapped));
+  // NIfTI-1: a slope of 0 means that the stored values are the values.
+  if (const double slope = real(112); slope != 0 && std::isfinite(slope)) {
+    header.slope = slope;
+    header.intercept = std::isfinite(real(116)) ? real(116) : 0;
+  }
+  const double offset = real(108);
+  const bool one_file = header.data_path == header.header_path;
+  if (!std::isfinite(offset) || offset < 0 || offset > 2147483647) fail_reading(header.path, "its header declares no usable data offset");
+  header.data_offset = std::max<std::uint64_t>(std::uint64_t(offset), one_file ? header_bytes : 0);
+}
+
+/// ITK's matrix library ends the program on numbers that are not finite, so they must not get there.
+void require_usable(const NiftiHeader& header, const unsigned char* raw, int offset, int count, const char* what) {
+  constexpr float largest_mm = 1e9f;  // farther off, products overflow as well
+  for (int i = 0; i < count; ++i)
+    if (!(std::abs(load<float>(raw + offset + 4 * i, header.swapped)) < largest_mm))
+      fail_reading(header.path, std::string("its header declares a ") + what + " that is not finite");
+}
+
+void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
+  header.qform_code = load<std::int16_t>(raw + 252, header.swapped);
+  header.sform_code = load<std::int16_t>(raw + 254, header.swapped);
+  require_usable(header, raw, 76, 4, "voxel size");  // pixdim 0 to 3
+  if (header.qform_code > 0) require_usable(header, raw, 256, 6, "qform");
+  if (header.sform_code > 0) require_usable(header, raw, 280, 12, "sform");
+  // ITK 5.2 scales the voxel size of such a file but not its origin.
+  if (const int length_unit = raw[123] & 7; length_unit == 1 || length_unit == 3)
+    fail_reading(header.path,
+                 std::string("its lengths are in ") + (length_unit == 1 ? "metres" : "micrometres") + "; convert it to millimetres");
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 4; ++column) {
+      const double ras = load<float>(raw + 280 + 16 * row + 4 * column, header.swapped);
+      header.sform(row, column) = row < 2 ? -ras : ras;
+    }
+}
+
+template <class T>
+void convert(const unsigned char* bytes, std::size_t count, const NiftiHeader& header, float* target) {
+  const bool scaled = header.slope != 1 || header.intercept != 0;
+  if (std::is_same_v<T, float> && !header.swapped && !scaled) {
+    std::memcpy(target, bytes, count * sizeof(float));
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    const T stored = load<T>(bytes + i * sizeof(T), header.swapped);
+    target[i] = scaled ? float(header.slope * double(stored) + header.intercept) : float(stored);
+  }
+}
+
+void skip(GzipSource& source, std::uint64_t bytes) {
+  char sink[4096];
+  while (bytes > 0) {
+    const std::size_t received = source.read(sink, std::size_t(std::min<std::uint64_t>(bytes, sizeof sink)));
+    if (received == 0) return;
+    bytes -= received;
+  }
+}
+
+}  // namespace
+
+std::uint64_t NiftiHeader::value_count() const {
+  std::uint64_t count = 1;
+  for (const std::int64_t axis_size : size) count *= std::uint64_t(axis_size);
+  return count;
+}
+
+NiftiHeader read_nifti_header(const std::string& path) {
+  NiftiHeader header;
+  header.path = path;
+  name_files(header);
+  size_of_readable_file(header.header_path);
+  const std::uint64_t data_bytes = size_of_readable_file(header.data_path);
+  unsigned char raw[header_bytes];
+  {
+    GzipSource source(path, header.header_path);
+    if (source.read(raw, header_bytes) < header_bytes) fail_reading(path, "it ends within its header or is not a NIfTI file");
+  }
+  header.swapped = find_byte_order(path, raw);
+  parse_sizes(header, raw);
+  parse_values(header, raw);
+  parse_orientation(header, raw);
+
+  if (header.size[5] != 1 || header.size[6] != 1 || header.size[3] * header.size[4] > 32767)
+    fail_reading(path, "it has too many dimensions for an image or a displacement field");
+  const bool compressed = GzipSource(path, header.data_path).compressed();
+  const std::uint64_t skipped = compressed ? 0 : std::min(header.data_offset, data_bytes);
+  check_size(path, header.value_count(), bytes_of(header.stored_type), data_bytes - skipped, compressed);
+  return header;
+}
+
+std::vector<float> read_nifti_values(const NiftiHeader& header) {
+  GzipSource source(header.path, header.data_path);
+  skip(source, header.data_offset);
+  const std::size_t count = header.value_count();
+  const std::size_t value_bytes = bytes_of(header.stored_type);
+  std::vector<float> values(count);
+  std::vector<unsigned char> block(1 << 20);
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t wanted = std::min(count - done, block.size() / value_bytes);
+    const std::size_t present = source.read(block.data(), wanted * value_bytes) / value_bytes;
+    with_stored_type(header.stored_type, [&](auto type) { convert<decltype(type)>(block.data(), present, header, values.data() + done); });
+    done += present;
+    if (present < wanted) fail_truncated(header.path, done, count);
+  }
+  if (!source.read_to_end()) fail_reading(header.path, "file ends within the checksum of its compressed data");
+  return values;
+}
+
+}  // namespace freeflow

@@ -1,0 +1,45 @@
+// Private to io: NIfTI-1 files, header and voxels, read with zlib alone. ITK 5 turns NaN into 0 and does not notice a .nii.gz
+// that ends early, so the voxels do not pass through it; which of sform and qform holds is left to ITK (orientation.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <Eigen/Geometry>
+
+#include <freeflow/core/views.h>
+#include <freeflow/io/stored_type.h>
+
+namespace freeflow {
+
+struct NiftiHeader {
+  std::string path;                                       // as the user named the file
+  std::string header_path;                                // .nii, .nii.gz or .hdr
+  std::string data_path;                                  // the same, or .img or .img.gz
+  std::array<std::int64_t, 7> size{1, 1, 1, 1, 1, 1, 1};  // x, y, z, time, component, ...
+  int dimensions = 0;
+  StoredType stored_type = StoredType::float32;
+  double slope = 1, intercept = 0;  // value = slope * stored + intercept
+  int intent_code = 0;
+  std::string intent_name;
+  int qform_code = 0, sform_code = 0;
+  Eigen::Affine3d sform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
+  std::uint64_t data_offset = 0;
+  bool swapped = false;  // the other byte order
+
+  Extent extent() const { return {int(size[0]), int(size[1]), int(size[2])}; }
+  /// Number of values: voxels times volumes times components.
+  std::uint64_t value_count() const;
+};
+
+/// Throws IoError when the file is no NIfTI-1, when its voxels are not real numbers or when it is too small for what it declares.
+NiftiHeader read_nifti_header(const std::string& path);
+
+/// All values in the file's order (x fastest, components slowest), scaled. Decompresses the whole file once. Throws IoError when
+/// the values are not all there or the compressed data are damaged.
+std::vector<float> read_nifti_values(const NiftiHeader& header);
+
+}  // namespace freeflow

@@ -1,0 +1,201 @@
+#include <freeflow/io/raw_data_check.h>
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <vector>
+
+namespace freeflow {
+
+namespace {
+
+using Fields = std::map<std::string, std::string>;
+
+/// Where a header says the voxels are, and how many.
+struct DeclaredData {
+  std::string file;
+  std::uint64_t offset = 0;
+  std::uint64_t stored_bytes = 0;  // from the offset on, at most what the file has
+  std::uint64_t voxels = 0;
+  std::uint64_t voxel_bytes = 0;
+  bool compressed = false;
+};
+
+std::string trimmed(const std::string& text) {
+  const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
+  const auto first = std::find_if_not(text.begin(), text.end(), is_space);
+  const auto last = std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_space).base();
+  return {first, last};
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  return text;
+}
+
+/// A header line. False at the end of the file; a line longer than any header has means that this is no header.
+bool next_line(std::istream& in, const std::string& path, std::string& line) {
+  constexpr std::size_t longest_line = 1 << 16;
+  line.clear();
+  for (int c = in.get(); c != '\n'; c = in.get()) {
+    if (!in) return !line.empty();
+    line.push_back(char(c));
+    if (line.size() > longest_line) fail_reading(path, "it has no header of its format");
+  }
+  return true;
+}
+
+std::string field(const Fields& fields, const std::string& name, const std::string& fallback = "") {
+  const auto found = fields.find(name);
+  return found == fields.end() ? fallback : found->second;
+}
+
+std::vector<std::int64_t> integers(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::int64_t> values;
+  for (std::int64_t value; in >> value;) values.push_back(value);
+  return values;
+}
+
+std::uint64_t bytes_after(const std::string& file, std::uint64_t offset) {
+  const std::uint64_t bytes = size_of_readable_file(file);
+  return bytes - std::min(offset, bytes);
+}
+
+/// A data file that is named in a header lies beside it. A pattern or a list means one file per slice.
+std::string beside(const std::string& path, const std::string& name) {
+  if (name.starts_with("LIST") || name.find('%') != std::string::npos)
+    fail_reading(path, "its voxels are spread over several files; save it as one file");
+  return (std::filesystem::path(path).parent_path() / name).string();
+}
+
+std::uint64_t metaimage_type_bytes(const std::string& path, const std::string& type) {
+  static const std::map<std::string, std::uint64_t> table = {
+      {"MET_CHAR", 1}, {"MET_UCHAR", 1}, {"MET_SHORT", 2},     {"MET_USHORT", 2},     {"MET_INT", 4},   {"MET_UINT", 4},
+      {"MET_LONG", 4}, {"MET_ULONG", 4}, {"MET_LONG_LONG", 8}, {"MET_ULONG_LONG", 8}, {"MET_FLOAT", 4}, {"MET_DOUBLE", 8}};
+  const auto found = table.find(type);
+  if (found == table.end()) fail_reading(path, "its voxel type '" + type + "' is not supported; save it as float");
+  return found->second;
+}
+
+DeclaredData declared_by_metaimage(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  Fields fields;
+  for (std::string line; !fields.contains("ElementDataFile") && next_line(in, path, line);) {
+    const auto equals = line.find('=');
+    if (equals == std::string::npos) fail_reading(path, "it is not a MetaImage");
+    fields[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+  }
+  for (const char* name : {"NDims", "DimSize", "ElementType", "ElementDataFile"})
+    if (!fields.contains(name)) fail_reading(path, fields.size() < 3 ? "it is not a MetaImage" : std::string("its header lacks ") + name);
+  if (lower(field(fields, "BinaryData", "True")).starts_with('f')) fail_reading(path, "its voxels are text; save it as binary");
+
+  DeclaredData data;
+  const auto channels = integers(field(fields, "ElementNumberOfChannels", "1"));
+  const auto sizes = integers(field(fields, "DimSize"));
+  if (std::to_string(sizes.size()) != field(fields, "NDims")) fail_reading(path, "its DimSize does not have NDims numbers");
+  data.voxels = count_voxels(path, sizes);
+  data.voxel_bytes = metaimage_type_bytes(path, field(fields, "ElementType")) * count_voxels(path, channels);
+  data.compressed = lower(field(fields, "CompressedData", "False")).starts_with('t');
+  const std::string name = field(fields, "ElementDataFile");
+  const auto header_size = integers(field(fields, "HeaderSize", "0"));
+  if (lower(name) == "local") {
+    data.file = path;
+    data.offset = std::uint64_t(in.tellg());
+  } else {
+    data.file = beside(path, name);
+    if (!header_size.empty()) data.offset = std::uint64_t(std::max<std::int64_t>(header_size[0], 0));  // -1: at the file's end
+  }
+  data.stored_bytes = bytes_after(data.file, data.offset);
+  if (data.compressed) {
+    const auto compressed_bytes = integers(field(fields, "CompressedDataSize"));
+    if (compressed_bytes.empty() || compressed_bytes[0] <= 0)
+      fail_reading(path, "its header lacks the CompressedDataSize, without which ITK reads noise; save it again");
+    data.stored_bytes = std::min(data.stored_bytes, std::uint64_t(compressed_bytes[0]));
+  }
+  return data;
+}
+
+std::uint64_t nrrd_type_bytes(const std::string& path, const std::string& type) {
+  const auto has = [&](const char* word) { return type.find(word) != std::string::npos; };
+  if (has("double") || has("longlong") || has("long long") || has("int64")) return 8;
+  if (has("float") || has("int32")) return 4;
+  if (has("short") || has("int16")) return 2;
+  if (has("char") || has("int8")) return 1;
+  if (has("int")) return 4;
+  fail_reading(path, "its voxel type '" + type + "' is not supported; save it as float");
+}
+
+DeclaredData declared_by_nrrd(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string line;
+  if (!next_line(in, path, line) || !line.starts_with("NRRD000")) fail_reading(path, "it is not an NRRD file");
+  Fields fields;
+  while (next_line(in, path, line) && !trimmed(line).empty()) {
+    if (const auto colon = line.find(": "); colon != std::string::npos && line[0] != '#')
+      fields[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 2));
+  }
+  const std::string encoding = lower(field(fields, "encoding"));
+  if (encoding != "raw" && encoding != "gzip" && encoding != "gz")
+    fail_reading(path, "its encoding '" + encoding + "' is not supported; save it as raw or gzip");
+  if (field(fields, "line skip", "0") != "0" || field(fields, "lineskip", "0") != "0")
+    fail_reading(path, "its 'line skip' is not supported; save it as one .nrrd file");
+
+  DeclaredData data;
+  data.compressed = encoding != "raw";
+  data.voxel_bytes = nrrd_type_bytes(path, lower(field(fields, "type")));
+  const auto sizes = integers(field(fields, "sizes"));
+  if (sizes.empty()) fail_reading(path, "its header declares no sizes");
+  data.voxels = count_voxels(path, sizes);
+  const std::string name = field(fields, "data file", field(fields, "datafile"));
+  data.file = name.empty() ? path : beside(path, name);
+  if (name.empty()) data.offset = in ? std::uint64_t(in.tellg()) : size_of_readable_file(path);
+  const auto skip = integers(field(fields, "byte skip", field(fields, "byteskip", "0")));
+  if (!data.compressed && !skip.empty()) data.offset += std::uint64_t(std::max<std::int64_t>(skip[0], 0));  // -1: at the file's end
+  data.stored_bytes = bytes_after(data.file, data.offset);
+  return data;
+}
+
+/// The bytes that a zlib or gzip stream at `offset` decompresses to. Throws when the stream is damaged.
+std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) {
+  std::ifstream in(data.file, std::ios::binary);
+  in.seekg(std::streamoff(data.offset));
+  std::vector<unsigned char> source(1 << 16), sink(1 << 18);
+  z_stream stream{};
+  if (inflateInit2(&stream, 15 + 32) != Z_OK) fail_reading(path, "zlib cannot be started");
+  int status = Z_OK;
+  std::uint64_t left = data.stored_bytes;
+  while (status == Z_OK || status == Z_BUF_ERROR) {
+    if (stream.avail_in == 0) {
+      in.read(reinterpret_cast<char*>(source.data()), std::streamsize(std::min<std::uint64_t>(source.size(), left)));
+      stream.next_in = source.data();
+      stream.avail_in = unsigned(in.gcount());
+      left -= stream.avail_in;
+      if (stream.avail_in == 0) break;
+    }
+    stream.next_out = sink.data();
+    stream.avail_out = unsigned(sink.size());
+    status = inflate(&stream, Z_NO_FLUSH);
+  }
+  const std::uint64_t bytes = stream.total_out;
+  inflateEnd(&stream);
+  if (status != Z_OK && status != Z_BUF_ERROR && status != Z_STREAM_END) fail_reading(path, "its compressed data are damaged");
+  return bytes;
+}
+
+}  // namespace
+
+void check_raw_data(const std::string& path, FileFormat format) {
+  size_of_readable_file(path);
+  const DeclaredData data = format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
+  check_size(path, data.voxels, data.voxel_bytes, data.stored_bytes, data.compressed);
+  if (data.compressed) check_size(path, data.voxels, data.voxel_bytes, inflated_bytes(path, data), false);
+}
+
+}  // namespace freeflow

@@ -1,0 +1,18 @@
+// Affine transforms in ITK's files: .mat (MATLAB v4, as ANTs writes its 0GenericAffine.mat), .tfm and .txt ("#Insight Transform File").
+// They map fixed points to moving points, in LPS millimetres.
+#pragma once
+
+#include <string>
+
+#include <Eigen/Geometry>
+
+namespace freeflow {
+
+/// Reads any linear 3-D transform (translation, rigid, similarity, affine, float or double) or a composite of them, of which the last is
+/// applied first. Throws IoError when the file is no such file or holds a nonlinear or 2-D transform.
+Eigen::Affine3d read_affine(const std::string& path);
+
+/// Writes AffineTransform_double_3_3 about `center` (LPS millimetres; the map does not depend on it). Throws IoError.
+void write_affine(const std::string& path, const Eigen::Affine3d& affine, const Eigen::Vector3d& center);
+
+}  // namespace freeflow

@@ -1,0 +1,200 @@
+// ffdreg as a user runs it: good calls, bad calls, bad files, interruption, reproducibility.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/io/field_file.h>
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string ffdreg = FFDREG;
+const std::string quick = " --levels 2 --iterations 25 --spacing 8mm ";
+const std::vector<std::string> written = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
+                                          "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
+
+class Ffdreg : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write("f.nii.gz", {32, 34, 20},
+          [](const Eigen::Vector3d& p) { return head(p + 2 * Eigen::Vector3d(std::sin(0.1 * p.y()), 1, 0), 18); });
+    write("m.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 * std::exp(-0.3 * head(p, 18)); });
+  }
+
+  template <class F>
+  void write(const std::string& name, Extent extent, F&& f, const Eigen::Vector3d& shift = Eigen::Vector3d::Zero()) {
+    Geometry g = oblique_geometry(extent, {1.5, 1.4, 2.4});
+    g.origin = Eigen::Vector3d::Zero();
+    g.origin = -g.center();
+    Context cpu;
+    const std::vector<float> voxels = sample_world(cpu, g, f).to_host(cpu);
+    g.origin += shift;
+    write_image((folder / name).string(), g, voxels, StoredType::float32, 1);
+  }
+  void write_text(const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; }
+};
+
+TEST_F(Ffdreg, WritesWhatItPromises) {
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_" + quick);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err, "") << "quiet when stderr is no terminal";
+  EXPECT_EQ(o.out, "");
+  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "new/folder"), {}), std::ptrdiff_t(written.size()));
+
+  const auto report = nlohmann::json::parse(slurp(folder / "new/folder/a_report.json"));
+  for (const char* key : {"program", "version", "options", "device", "fixed", "moving", "warnings", "levels", "seconds", "memory_bytes",
+                          "overlap_fraction", "jacobian", "inverse_residual_voxels"})
+    EXPECT_TRUE(report.contains(key)) << key;
+  EXPECT_EQ(report["options"]["spacing"], "8mm");
+  EXPECT_EQ(report["levels"].size(), 2u);
+  EXPECT_EQ(report["jacobian"]["folded_voxels"], 0);
+  EXPECT_LT(report["inverse_residual_voxels"]["mean"].get<double>(), 0.05);
+  const auto& iterations = report["levels"][1]["iterations"];
+  EXPECT_LT(iterations.back()["cost"].get<double>(), iterations.front()["cost"].get<double>());
+
+  const HostImage fixed = read_image((folder / "f.nii.gz").string()), moving = read_image((folder / "m.nii.gz").string());
+  EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_Warped.nii.gz").string()).geometry, fixed.geometry));
+  EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_InverseWarped.nii.gz").string()).geometry, moving.geometry));
+  EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry, fixed.geometry));
+  EXPECT_TRUE(read_affine((folder / "new/folder/a_0GenericAffine.mat").string()).isApprox(Eigen::Affine3d::Identity()));
+}
+
+TEST_F(Ffdreg, GivesTheSameBytesWhateverTheThreads) {
+  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --device cpu --threads 1" + quick).status, 0);
+  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o b_ --device cpu --threads 3" + quick).status, 0);
+  for (const std::string& name : written) {
+    if (name == "report.json") continue;  // holds times
+    EXPECT_EQ(slurp(folder / ("a_" + name)), slurp(folder / ("b_" + name))) << name;
+  }
+}
+
+TEST_F(Ffdreg, TheWarpedImageIsTheMovingOneThroughTheFiles) {
+  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_" + quick).status, 0);
+  Context cpu;
+  const HostImage moving = read_image((folder / "m.nii.gz").string()), warped = read_image((folder / "a_Warped.nii.gz").string());
+  const HostField field = read_displacement((folder / "a_1Warp.nii.gz").string());
+  const DisplacementField u(cpu, field.geometry, field.planes);
+  const float fill = *std::min_element(moving.voxels.begin(), moving.voxels.end());
+  const std::vector<float> again =
+      warp(cpu, to_volume(cpu, moving), field.geometry, Eigen::Affine3d::Identity(), &u, Interpolation::linear, fill).to_host(cpu);
+  for (std::size_t i = 0; i < again.size(); ++i) ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);  // of 50; the file holds mm in float
+}
+
+TEST_F(Ffdreg, StartsWhereInitSays) {
+  write("far.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 - 5 * head(p, 18); }, {300, -200, 100});
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o out_" + quick), "overlap", 1);
+  Eigen::Affine3d shift = Eigen::Affine3d::Identity();
+  shift.translation() = Eigen::Vector3d(300, -200, 100);
+  write_affine((folder / "start.tfm").string(), shift, Eigen::Vector3d::Zero());
+  for (const std::string init : {"center", "start.tfm"}) {
+    ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_ --init " + init + quick).status, 0) << init;
+    EXPECT_LT((read_affine((folder / "ok_0GenericAffine.mat").string()).translation() - shift.translation()).norm(), 4) << init;
+  }
+  EXPECT_EQ(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_ --init moments" + quick).status, 0);
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o out_ --init missing.mat"), "missing.mat");
+}
+
+TEST_F(Ffdreg, TakesMasksAlsoOnOtherGrids) {
+  write("fm.nii.gz", {20, 20, 14}, [](const Eigen::Vector3d& p) { return p.norm() < 20; });
+  write("mm.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return p.norm() < 24; });
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --fixed-mask fm.nii.gz --moving-mask mm.nii.gz" + quick);
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("warning: 'fm.nii.gz' lies on another grid"), std::string::npos) << o.err;
+  write("none.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d&) { return 0; });
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o out_ --moving-mask none.nii.gz"), "none.nii.gz");
+}
+
+TEST_F(Ffdreg, ReadsAConfigurationAndFlagsWin) {
+  write_text("job.ini", "fixed = f.nii.gz\nmoving = m.nii.gz\nlevels = 1\niterations = 3\nspacing = 10mm\nbending = 2\n");
+  ASSERT_EQ(run(ffdreg + " --config job.ini -o a_ --bending 3").status, 0);
+  const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
+  EXPECT_EQ(report["options"]["bending"], 3.0);
+  EXPECT_EQ(report["levels"].size(), 1u);
+  write_text("bad.ini", "levles = 1\n");
+  expect_refusal(run(ffdreg + " --config bad.ini -f f.nii.gz -m m.nii.gz -o out_"), "levles");
+  expect_refusal(run(ffdreg + " --config missing.ini -o out_"), "missing.ini");
+}
+
+TEST_F(Ffdreg, HelpVersionAndSchemesGoToStdout) {
+  const Outcome help = run(ffdreg + " --help");
+  EXPECT_EQ(help.status, 0);
+  EXPECT_EQ(help.err, "");
+  EXPECT_NE(help.out.find("Example"), std::string::npos);
+  EXPECT_NE(help.out.find("--spacing"), std::string::npos);
+  EXPECT_NE(run(ffdreg + " --version").out.find("FreeFlow"), std::string::npos);
+  EXPECT_NE(run(ffdreg + " --list-schemes").out.find("shared_atomic"), std::string::npos);
+}
+
+TEST_F(Ffdreg, VerboseShowsALinePerLevel) {
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick);
+  EXPECT_NE(o.err.find("level 1/2"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("s left"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("level 2/2"), std::string::npos) << o.err;
+}
+
+TEST_F(Ffdreg, RefusesUnusableCalls) {
+  const std::string images = " -f f.nii.gz -m m.nii.gz -o out_";
+  expect_refusal(run(ffdreg), "-f FILE");
+  expect_refusal(run(ffdreg + " -f f.nii.gz -o out_"), "-m FILE");
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz"), "-o PREFIX");
+  expect_refusal(run(ffdreg + images + " --nonsense 3"), "nonsense");
+  expect_refusal(run(ffdreg + images + " stray"), "--help");
+  expect_refusal(run(ffdreg + images + " -s nim"), "nmi");
+  expect_refusal(run(ffdreg + images + " --iterations 10xx5"), "200x100x50");
+  expect_refusal(run(ffdreg + images + " --iterations 1x2"), "per level");
+  expect_refusal(run(ffdreg + images + " --spacing -3mm"), "10mm");
+  expect_refusal(run(ffdreg + images + " --spacing 3cm"), "10mm");
+  expect_refusal(run(ffdreg + images + " --bins 5"), "bins");
+  expect_refusal(run(ffdreg + images + " --levels 0"), "levels");
+  expect_refusal(run(ffdreg + images + " --bending x"), "bending");
+  expect_refusal(run(ffdreg + images + " --optimizer adam"), "lbfgs");
+  expect_refusal(run(ffdreg + images + " --linear affine"), "none");
+  expect_refusal(run(ffdreg + images + " --device cuda:77"), "available: cpu");
+  expect_refusal(run(ffdreg + images + " --histogram-scheme fast"), "--list-schemes");
+  write_text("file", "");
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o file/out_"), "file");
+}
+
+TEST_F(Ffdreg, RefusesUnusableImages) {
+  const std::string call = ffdreg + " -f f.nii.gz -o out/x_ -m ";
+  expect_refusal(run(call + "missing.nii.gz"), "missing.nii.gz");
+  write_text("text.nii.gz", "this is no image");
+  expect_refusal(run(call + "text.nii.gz"), "text.nii.gz");
+  const std::string whole = slurp(folder / "m.nii.gz");
+  write_text("cut.nii.gz", whole.substr(0, whole.size() * 6 / 10));
+  expect_refusal(run(call + "cut.nii.gz"), "file ends after");
+  write("constant.nii.gz", {20, 20, 20}, [](const Eigen::Vector3d&) { return 7; });
+  expect_refusal(run(call + "constant.nii.gz"), "constant", 1);
+  write("nan.nii.gz", {20, 20, 20}, [](const Eigen::Vector3d&) { return NAN; });
+  expect_refusal(run(call + "nan.nii.gz"), "nan.nii.gz");
+  write("flat.nii.gz", {20, 20, 1}, [](const Eigen::Vector3d& p) { return p.x(); });
+  expect_refusal(run(call + "flat.nii.gz"), "flat.nii.gz");
+}
+
+TEST_F(Ffdreg, NanVoxelsCountAsOutsideAndAreNamed) {
+  int i = 0;
+  write("holes.nii.gz", {36, 30, 22}, [&](const Eigen::Vector3d& p) { return ++i % 20 == 0 ? NAN : 50 * std::exp(-0.3 * head(p, 18)); });
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m holes.nii.gz -o a_" + quick);
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("1188 of 23760"), std::string::npos) << o.err;
+  for (float v : read_displacement((folder / "a_1Warp.nii.gz").string()).planes) ASSERT_TRUE(std::isfinite(v));
+  for (float v : read_image((folder / "a_Warped.nii.gz").string()).voxels) ASSERT_TRUE(std::isfinite(v));
+}
+
+TEST_F(Ffdreg, CtrlCLeavesNothing) {
+  const Outcome o = run("timeout --preserve-status -s INT 1 " + ffdreg +
+                        " -f f.nii.gz -m m.nii.gz -o out_ --spacing 1.5vox --iterations 100000 --bending 0 --log-jacobian 0");
+  expect_refusal(o, "interrupted", 130);
+}
+
+}  // namespace
+}  // namespace freeflow

@@ -1,0 +1,67 @@
+// Runs a program as a user does, in a folder of its own, and looks at what it printed and left behind.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace freeflow::test {
+
+struct Outcome {
+  int status = -1;
+  std::string out, err;
+};
+
+inline std::string slurp(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class ProgramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder = std::filesystem::temp_directory_path() /
+             ("freeflow_" + std::to_string(getpid()) + "_" + testing::UnitTest::GetInstance()->current_test_info()->name());
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder); }
+
+  /// Runs `command` in the folder through the shell.
+  Outcome run(const std::string& command) const {
+    const std::string full = "cd '" + folder.string() + "' && " + command + " >stdout.txt 2>stderr.txt";
+    const int raw = std::system(full.c_str());
+    Outcome o{WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw), slurp(folder / "stdout.txt"), slurp(folder / "stderr.txt")};
+    std::filesystem::remove(folder / "stdout.txt");
+    std::filesystem::remove(folder / "stderr.txt");
+    return o;
+  }
+
+  /// Exit status 2 (or `status`), one sentence that mentions `words`, and nothing of the prefix left.
+  void expect_refusal(const Outcome& o, const std::string& words, int status = 2) const {
+    EXPECT_EQ(o.status, status) << o.err;
+    EXPECT_NE(o.err.find(words), std::string::npos) << o.err;
+    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      EXPECT_NE(entry.path().filename().string().rfind("out", 0), 0u) << entry.path() << " was left behind";
+  }
+
+  std::filesystem::path folder;
+};
+
+/// The folder of real images, or an empty path.
+inline std::filesystem::path real_data() {
+  if (const char* named = std::getenv("FREEFLOW_DATA")) return named;
+  const char* source = std::getenv("FREEFLOW_SOURCE_DIR");
+  const std::filesystem::path beside = std::filesystem::path(source ? source : ".") / "../shared/data";
+  return std::filesystem::exists(beside) ? beside : std::filesystem::path();
+}
+
+}  // namespace freeflow::test

@@ -1,0 +1,150 @@
+// core/: geometry, devices, memory, the portable logarithm and the reductions.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include <freeflow/core/buffer.h>
+#include <freeflow/core/error.h>
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/core/geometry.h>
+#include <freeflow/core/portable_math.h>
+#include <freeflow/core/reduce.h>
+
+#include "support/devices.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+TEST(Geometry, WorldMapsMatchTheDefinition) {
+  const Geometry g = oblique_geometry({5, 6, 7});
+  const Eigen::Vector3d index(3, 1, 4);
+  const Eigen::Vector3d expected = g.origin + g.direction * Eigen::Vector3d(3 * 1.2, 1 * 0.9, 4 * 2.5);
+  EXPECT_LT((g.index_to_world() * index - expected).norm(), 1e-12);
+  EXPECT_LT((g.world_to_index() * expected - index).norm(), 1e-12);
+}
+
+TEST(Geometry, IndexMapGoesThroughTheWorld) {
+  const Geometry fixed = oblique_geometry({9, 8, 7}), moving = plain_geometry({20, 20, 20}, 1.5);
+  Eigen::Affine3d shift = Eigen::Affine3d::Identity();
+  shift.translation() = Eigen::Vector3d(1, 2, 3);
+  const PointMap map = index_map(fixed, shift, moving);
+  const Eigen::Vector3d expected = moving.world_to_index() * (fixed.index_to_world() * Eigen::Vector3d(2, 3, 4) + Eigen::Vector3d(1, 2, 3));
+  for (int r = 0; r < 3; ++r) EXPECT_NEAR(map.m[r][0] * 2 + map.m[r][1] * 3 + map.m[r][2] * 4 + map.m[r][3], expected[r], 1e-5);
+}
+
+TEST(Geometry, RefusesWhatIsNoGrid) {
+  Geometry g = plain_geometry({4, 4, 4});
+  EXPECT_NO_THROW(g.validate("it"));
+  g.spacing.y() = 0;
+  EXPECT_THROW(g.validate("it"), InvalidArgument);
+  g = plain_geometry({4, 0, 4});
+  EXPECT_THROW(g.validate("it"), InvalidArgument);
+  g = plain_geometry({4, 4, 4});
+  g.direction(0, 1) = 0.1;
+  EXPECT_THROW(g.validate("it"), InvalidArgument);
+}
+
+TEST(Geometry, SameGridSeesASmallShift) {
+  const Geometry a = oblique_geometry({9, 8, 7});
+  Geometry b = a;
+  EXPECT_TRUE(same_grid(a, b));
+  b.origin.x() += 0.01;
+  EXPECT_FALSE(same_grid(a, b));
+}
+
+TEST(DeviceName, ParsesAndListsWhatExists) {
+  EXPECT_EQ(Device::parse("cpu").name(), "cpu");
+  EXPECT_NO_THROW(Device::parse("auto"));
+  EXPECT_THROW(Device::parse("gpu"), InvalidArgument);
+  EXPECT_THROW(Device::parse("cuda:"), InvalidArgument);
+  EXPECT_THROW(Device::parse("cuda:x"), InvalidArgument);
+  try {
+    Device::parse("cuda:77");
+    FAIL() << "there is no such device";
+  } catch (const InvalidArgument& e) {
+    EXPECT_NE(std::string(e.what()).find("available: cpu"), std::string::npos);
+  }
+}
+
+class Memory : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Memory);
+
+TEST_P(Memory, IsCountedAndGivenBack) {
+  const std::vector<float> values = random_values(1000, 1);
+  const std::size_t before = ctx.statistics().allocations;
+  {
+    Buffer<float> buffer(ctx, values);
+    EXPECT_EQ(ctx.statistics().bytes_in_use, 4000u);
+    Buffer<float> moved = std::move(buffer);
+    EXPECT_EQ(buffer.size(), 0u);
+    EXPECT_EQ(moved.clone(ctx).to_host(ctx), values);
+  }
+  EXPECT_EQ(ctx.statistics().allocations, before + 2);
+  EXPECT_EQ(ctx.statistics().bytes_in_use, 0u);
+  EXPECT_EQ(ctx.statistics().peak_bytes, 8000u);
+}
+
+TEST_P(Memory, TooMuchIsASentence) {
+  try {
+    const Buffer<char> buffer(ctx, std::size_t(1) << 50);
+    FAIL() << "a pebibyte was allocated";
+  } catch (const DeviceError& e) {
+    EXPECT_NE(std::string(e.what()).find("MiB"), std::string::npos);
+  }
+}
+
+TEST(PortableLog, IsWithinTwoUlp) {
+  std::mt19937_64 generator(3);
+  for (int i = 0; i < 200000; ++i) {
+    const double x = std::ldexp(1.0 + double(generator()) / 18446744073709551616.0, int(generator() % 120) - 60);
+    const double expected = std::log(x);
+    EXPECT_NEAR(log_positive(x), expected, 4.5e-16 * std::max(1e-3, std::abs(expected))) << x;
+  }
+  EXPECT_EQ(log_positive(1.0), 0.0);
+}
+
+struct CountVisits {
+  VolumeView<float> out;
+  FREEFLOW_HD void operator()(int x, int y, int z) const { out(x, y, z) += 1; }
+};
+
+TEST(ForEachVoxel, VisitsEveryVoxelOnce) {
+  Context cpu;
+  for (const Extent e : {Extent{1, 1, 1}, Extent{61, 47, 33}, Extent{10000, 1, 1}, Extent{4097, 2, 1}, Extent{1, 1, 500}}) {
+    Volume<float> v(cpu, plain_geometry(e));
+    cpu.fill_zero(v.view().data, e.count() * sizeof(float));
+    for_each_voxel(cpu, e, CountVisits{v.view()});
+    for (float visits : v.to_host(cpu)) ASSERT_EQ(visits, 1.0f);
+  }
+}
+
+struct Square : SumBody {
+  const float* v;
+  FREEFLOW_HD double operator()(std::size_t i, int term) const { return term ? double(v[i]) * v[i] : v[i]; }
+};
+
+TEST(Reduce, SumsAndDoesNotDependOnThreads) {
+  for (const std::size_t n : {1u, 255u, 256u, 257u, 4095u, 4096u, 4097u, 100003u}) {
+    const std::vector<float> values = random_values(n, unsigned(n), -1, 1);
+    long double sum = 0, squares = 0;
+    for (float v : values) sum += v, squares += (long double)v * v;
+    std::vector<std::vector<double>> results;
+    for (int threads : {1, 2, 5}) {
+      Context cpu({}, threads);
+      const ReduceWorkspace work(cpu, n, 2);
+      Buffer<double> result(cpu, 2);
+      reduce(cpu, n, 2, Square{{}, values.data()}, work, result.data());
+      results.push_back(result.to_host(cpu));
+    }
+    EXPECT_NEAR(results[0][0], double(sum), 1e-12 * double(n));
+    EXPECT_NEAR(results[0][1], double(squares), 1e-12 * double(n));
+    EXPECT_EQ(results[0], results[1]);
+    EXPECT_EQ(results[0], results[2]);
+  }
+}
+
+}  // namespace
+}  // namespace freeflow

@@ -1,0 +1,49 @@
+// Do SimpleITK, nibabel and scipy read our files as we meant them? tests/io/check_with_python.py compares them with raw numbers.
+#include <cstdlib>
+
+#include <freeflow/io/field_file.h>
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
+
+#include "io_test_support.h"
+
+namespace freeflow::test {
+namespace {
+
+constexpr Extent extent{13, 7, 5};
+
+std::string script() { return (std::filesystem::path(__FILE__).parent_path() / "check_with_python.py").string(); }
+
+/// Plain text beside the files: what the script expects, without any image library.
+void write_expected(const std::string& path, const Geometry& grid, const Eigen::Affine3d& affine) {
+  std::ofstream out(path);
+  out.precision(17);
+  const Eigen::IOFormat flat(17, Eigen::DontAlignCols, " ", " ");
+  out << extent.x << ' ' << extent.y << ' ' << extent.z << '\n' << grid.index_to_world().matrix().format(flat) << '\n';
+  out << affine.matrix().format(flat) << '\n';
+}
+
+TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
+  if (std::system("python3 -c 'import SimpleITK, nibabel, scipy' >/dev/null 2>&1") != 0)
+    GTEST_SKIP() << "python3 with SimpleITK, nibabel and scipy is not here, so the files were not read by anyone else";
+  const TemporaryFolder folder;
+  const Geometry grid = oblique_grid(extent);
+  const std::vector<float> voxels = random_values(extent.count(), -100, 900);
+  const std::vector<float> planes = random_values(3 * extent.count(), -4, 4);
+  Eigen::Affine3d affine = Eigen::Translation3d(3, -4, 5) * Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 2, 3).normalized());
+  affine.linear() *= 1.1;
+  for (const std::string extension : {".nii", ".nii.gz", ".mha", ".nrrd"}) {
+    write_image(folder / ("image" + extension), grid, voxels);
+    write_image(folder / ("short" + extension), grid, voxels, StoredType::int16);
+    write_displacement(folder / ("field" + extension), grid, planes);
+  }
+  write_affine(folder / "affine.mat", affine, grid.center());
+  write_affine(folder / "affine.tfm", affine, grid.center());
+  write_bytes(folder / "voxels.raw", bytes_of_values(voxels));
+  write_bytes(folder / "planes.raw", bytes_of_values(planes));
+  write_expected(folder / "expected.txt", grid, affine);
+  EXPECT_EQ(std::system(("python3 '" + script() + "' '" + folder.path() + "'").c_str()), 0);
+}
+
+}  // namespace
+}  // namespace freeflow::test

@@ -1,0 +1,248 @@
+// The whole free-form registration on phantoms with a known deformation, on every device.
+#include <freeflow/registration/ffd.h>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/registration/pyramid.h>
+#include <freeflow/registration/unfold.h>
+
+#include "support/devices.h"
+#include "support/phantoms.h"
+#include "support/tolerances.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+/// The true displacement in mm at a world point: smooth, up to about 4 mm.
+Eigen::Vector3d true_displacement(const Eigen::Vector3d& p) {
+  return {3.5 * std::sin(0.07 * p.y() + 0.4), 3 * std::cos(0.06 * p.z() + 0.05 * p.x()), 2.5 * std::sin(0.08 * p.x() - 0.3)};
+}
+
+struct Phantom {
+  Geometry fixed, moving;
+  std::vector<float> f, m;
+
+  /// fixed(x) = head(x + u(x)), moving(y) = contrast(head(y)): the sought displacement is u.
+  Phantom(const Geometry& fixed, const Geometry& moving, bool other_contrast) : fixed(fixed), moving(moving) {
+    Context cpu;
+    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return head(p + true_displacement(p), 26); }).to_host(cpu);
+    m = sample_world(cpu, moving, [&](const Eigen::Vector3d& p) {
+          const double v = head(p, 26);
+          return other_contrast ? 100 * std::exp(-0.4 * v) : v;
+        }).to_host(cpu);
+  }
+
+  /// Mean error in mm inside the head.
+  double error(Context& ctx, const DisplacementField& u) const {
+    const std::vector<float> planes = u.to_host(ctx);
+    const Eigen::Affine3d world = fixed.index_to_world();
+    const Extent n = fixed.extent;
+    double sum = 0, count = 0;
+    std::size_t i = 0;
+    for (int z = 0; z < n.z; ++z)
+      for (int y = 0; y < n.y; ++y)
+        for (int x = 0; x < n.x; ++x, ++i) {
+          const Eigen::Vector3d p = world * Eigen::Vector3d(x, y, z);
+          if (p.norm() > 22) continue;
+          const Eigen::Vector3d voxels(planes[i], planes[i + n.count()], planes[i + 2 * n.count()]);
+          sum += (world.linear() * voxels - true_displacement(p)).norm();
+          count += 1;
+        }
+    return sum / count;
+  }
+  double error_before() const {
+    Context cpu;
+    DisplacementField zero(cpu, fixed);
+    zero.fill_zero(cpu);
+    return error(cpu, zero);
+  }
+};
+
+Geometry centred(Geometry g) {
+  g.origin = Eigen::Vector3d::Zero();
+  g.origin = -g.center();
+  return g;
+}
+
+Phantom usual_phantom(bool other_contrast = true) {
+  return Phantom(centred(oblique_geometry({40, 44, 24}, {1.5, 1.4, 2.6})), centred(oblique_geometry({52, 50, 30}, {1.3, 1.3, 2.4})),
+                 other_contrast);
+}
+
+FfdOptions quick() {
+  FfdOptions o;
+  o.levels = 2;
+  o.spacing = {8, true};
+  o.iterations = {60};
+  return o;
+}
+
+RegistrationResult run(Context& ctx, const Phantom& p, const FfdOptions& options, const Masks& masks = {}, Observer* observer = nullptr) {
+  return register_ffd(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
+}
+
+class Ffd : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Ffd);
+
+TEST_P(Ffd, RecoversAKnownWarpAcrossContrasts) {
+  const Phantom p = usual_phantom();
+  const RegistrationResult r = run(ctx, p, quick());
+  EXPECT_GT(p.error_before(), 3.4);
+  EXPECT_LT(p.error(ctx, r.displacement), 0.6);
+  EXPECT_EQ(r.jacobian.folded_voxels, 0u);
+  EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels);
+  EXPECT_GT(r.overlap_after, 0.9);
+  ASSERT_EQ(r.levels.size(), 2u);
+  for (const LevelRecord& level : r.levels) EXPECT_FALSE(level.stopped_because.empty());
+}
+
+TEST_P(Ffd, SsdRecoversAKnownWarpOfOneContrast) {
+  const Phantom p = usual_phantom(false);
+  FfdOptions o = quick();
+  o.similarity = SimilarityKind::ssd;
+  o.bending = 0.01;
+  o.log_jacobian = 0;
+  EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.6);
+}
+
+TEST_P(Ffd, EveryOptimizerGetsThere) {
+  const Phantom p = usual_phantom();
+  for (const OptimizerKind kind : {OptimizerKind::gradient, OptimizerKind::cg}) {
+    FfdOptions o = quick();
+    o.optimizer = kind;
+    EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 1.2);
+  }
+}
+
+TEST_P(Ffd, AThinVolumeIsOrdinary) {
+  const Phantom p(centred(oblique_geometry({46, 50, 9}, {1.4, 1.3, 7})), centred(oblique_geometry({48, 48, 10}, {1.4, 1.4, 6.5})), true);
+  FfdOptions o = quick();
+  o.levels = 3;
+  EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 1.2);
+}
+
+TEST_P(Ffd, StartsFromAnAffine) {
+  Phantom p = usual_phantom();
+  FfdOptions o = quick();
+  o.initial.translation() = Eigen::Vector3d(40, -30, 20);
+  p.moving.origin += Eigen::Vector3d(40, -30, 20);
+  EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.6);
+}
+
+TEST_P(Ffd, MasksAndNanLeaveVoxelsOut) {
+  Phantom p = usual_phantom();
+  const Eigen::Affine3d world = p.fixed.index_to_world();
+  const std::vector<float> mask =
+      voxelwise(p.fixed.extent, [&](int x, int y, int z) { return (world * Eigen::Vector3d(x, y, z)).norm() < 32; });
+  // Something bright that the moving image lacks, outside the mask, and a hole of NaN in the moving image.
+  p.f = voxelwise(p.fixed.extent, [&](int x, int y, int z) {
+    const Eigen::Vector3d q = world * Eigen::Vector3d(x, y, z);
+    return q.norm() > 34 ? 30.0 : double(p.f[(std::size_t(z) * 44 + y) * 40 + x]);
+  });
+  for (int i = 0; i < 200; ++i) p.m[i] = NAN;
+  const Volume<float> fixed_mask(ctx, p.fixed, mask);
+  Masks masks;
+  masks.fixed = &fixed_mask;
+  EXPECT_LT(p.error(ctx, run(ctx, p, quick(), masks).displacement), 0.6);
+}
+
+TEST_P(Ffd, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
+  const Phantom p = usual_phantom();
+  const auto bits = [&](Context& c) {
+    const RegistrationResult r = run(c, p, quick());
+    std::vector<float> all = r.displacement.to_host(c), inverse = r.inverse.field.to_host(c);
+    all.insert(all.end(), inverse.begin(), inverse.end());
+    return all;
+  };
+  Context one({}, 1), two({}, 2), three({}, 3);
+  const std::vector<float> expected = bits(one);
+  EXPECT_EQ(bits(ctx), expected);
+  EXPECT_EQ(bits(ctx), expected);
+  EXPECT_EQ(bits(two), expected);
+  EXPECT_EQ(bits(three), expected);
+}
+
+TEST_P(Ffd, PredictsItsMemory) {
+  const Phantom p(centred(oblique_geometry({90, 80, 60}, {1, 1, 1})), centred(oblique_geometry({80, 90, 60}, {1, 1, 1})), true);
+  FfdOptions o;
+  o.iterations = {2};
+  ctx.reset_peak();
+  run(ctx, p, o);
+  const double used = double(ctx.statistics().peak_bytes), predicted = double(predict_ffd_bytes(p.fixed, p.moving, o));
+  EXPECT_NEAR(predicted / used, 1, 0.05);
+}
+
+TEST_P(Ffd, WaitsOncePerEvaluationAndAllocatesOnlyPerLevel) {
+  const Phantom p = usual_phantom();
+  struct Counter : Observer {
+    explicit Counter(Context& c) : ctx(c) {}
+    void on_iteration(const LevelRecord& level) override {
+      const ContextStatistics& s = ctx.statistics();
+      if (level.iterations.size() > 1) {
+        EXPECT_EQ(s.allocations, allocations);
+        EXPECT_EQ(s.synchronizations - synchronizations, std::size_t(level.evaluations - evaluations));
+      }
+      allocations = s.allocations, synchronizations = s.synchronizations, evaluations = level.evaluations;
+    }
+    Context& ctx;
+    std::size_t allocations = 0, synchronizations = 0;
+    int evaluations = 0;
+  } counter(ctx);
+  const RegistrationResult r = run(ctx, p, quick(), {}, &counter);
+  for (const LevelRecord& level : r.levels) EXPECT_LT(level.evaluations, 1.3 * double(level.iterations.size()));
+}
+
+TEST_P(Ffd, SaysWhyItCannot) {
+  Phantom p = usual_phantom();
+  FfdOptions o = quick();
+  o.initial.translation().x() = 1000;
+  EXPECT_THROW(run(ctx, p, o), RegistrationError);
+  o = quick();
+  o.iterations = {1, 2, 3};
+  EXPECT_THROW(run(ctx, p, o), InvalidArgument);
+  o = quick();
+  o.spacing.value = -1;
+  EXPECT_THROW(run(ctx, p, o), InvalidArgument);
+  std::fill(p.m.begin(), p.m.end(), 3.0f);
+  EXPECT_THROW(run(ctx, p, quick()), RegistrationError);
+}
+
+TEST_P(Ffd, StopsWhenAsked) {
+  struct Impatient : Observer {
+    bool stop_requested() override { return ++asked > 3; }
+    int asked = 0;
+  } observer;
+  EXPECT_THROW(run(ctx, usual_phantom(), quick(), {}, &observer), Cancelled);
+  EXPECT_EQ(observer.asked, 4);
+}
+
+TEST_P(Ffd, UnfoldingRemovesEveryFoldAndTouchesNothingFarAway) {
+  const Geometry g = plain_geometry({64, 40, 40});
+  ControlPointGrid lattice(ctx, g, Eigen::Vector3d::Constant(5), Eigen::Vector3d::Zero());
+  std::vector<float> c(lattice.coefficients().size(), 0.0f);
+  const Extent n = lattice.extent();
+  const std::size_t node = (std::size_t(n.z / 2) * n.y + n.y / 2) * n.x + 3;
+  c[node] = 25;
+  c[node + 1] = -25;
+  lattice.coefficients() = Buffer<float>(ctx, c);
+  DisplacementField u(ctx, g);
+  const UnfoldResult r = unfold(ctx, lattice, u);
+  EXPECT_GT(r.voxels_before, 0u);
+  EXPECT_EQ(r.voxels_after, 0u);
+  EXPECT_GT(jacobian_statistics(ctx, u).min, 0.05);
+  const std::vector<float> after = lattice.coefficients().to_host(ctx);
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y) ASSERT_EQ(after[(std::size_t(z) * n.y + y) * n.x + n.x - 1], 0.0f);
+}
+
+TEST(Pyramid, ThinVolumesKeepTheirSlices) {
+  Geometry g = plain_geometry({166, 195, 25});
+  g.spacing = {1.37, 1.37, 4};
+  EXPECT_EQ(pyramid_factors(g, 3), (std::vector<Factors>{{4, 4, 1}, {2, 2, 1}, {1, 1, 1}}));
+  EXPECT_EQ(pyramid_factors(plain_geometry({160, 192, 224}), 3), (std::vector<Factors>{{4, 4, 4}, {2, 2, 2}, {1, 1, 1}}));
+  EXPECT_EQ(pyramid_factors(plain_geometry({20, 20, 20}), 4).front(), (Factors{2, 2, 2}));
+}
+
+}  // namespace
+}  // namespace freeflow

@@ -1,0 +1,248 @@
+// Values against double-precision oracles, forces against central differences of those oracles, masks and ranges.
+#include <freeflow/similarity/intensity_range.h>
+#include <freeflow/similarity/nmi.h>
+#include <freeflow/similarity/ssd.h>
+
+#include <memory>
+
+#include "reference/nmi.h"
+#include "reference/trilinear.h"
+#include "support/devices.h"
+#include "support/phantoms.h"
+#include "support/tolerances.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+/// Two images on different oblique grids and a displacement, on the host.
+struct Scene {
+  Geometry fixed = oblique_geometry({21, 19, 11}, {1, 1.2, 2}), moving = oblique_geometry({25, 18, 14}, {0.9, 1.3, 1.8});
+  std::vector<float> f, m, planes;
+  IntensityRange f_range, m_range;
+  PointMap map = index_map(fixed, Eigen::Affine3d::Identity(), moving);
+
+  Scene() {
+    Context cpu;
+    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return 3 + texture(p); }).to_host(cpu);
+    m = sample_world(cpu, moving, [](const Eigen::Vector3d& p) {
+          return std::exp(0.5 * texture(p + Eigen::Vector3d(1, 0.5, -1)));
+        }).to_host(cpu);
+    planes = field_planes(fixed.extent, [](int x, int y, int z) { return wave(x, y, z, 1.1); });
+    f_range = robust_range(cpu, Volume<float>(cpu, fixed, f), "fixed");
+    m_range = robust_range(cpu, Volume<float>(cpu, moving, m), "moving");
+  }
+
+  double warped(std::size_t i, const Eigen::Vector3d& extra) const {
+    const std::size_t n = fixed.extent.count();
+    const Eigen::Vector3d q = Eigen::Vector3d(double(i % 21), double(i / 21 % 19), double(i / 399)) +
+                              Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
+    Eigen::Vector3d p;
+    for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
+    return reference::trilinear({moving.extent, m}, p);
+  }
+};
+
+/// The oracle's energy with one voxel displaced a little more.
+class NmiOracle {
+ public:
+  NmiOracle(const Scene& s, int bins) : s_(s), bins_(bins) {
+    for (std::size_t i = 0; i < s.f.size(); ++i) {
+      const double b = (s.f[i] - s.f_range.low) * (bins - 1) / double(s.f_range.high - s.f_range.low);
+      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, bins - 1.0) + 0.5) : -1);
+      moving_.push_back(in_bins(s.warped(i, Eigen::Vector3d::Zero())));
+    }
+  }
+  double cost() const { return -reference::nmi(fixed_, moving_, bins_); }
+  double cost_with(std::size_t i, const Eigen::Vector3d& extra) {
+    const double kept = std::exchange(moving_[i], in_bins(s_.warped(i, extra)));
+    const double result = cost();
+    moving_[i] = kept;
+    return result;
+  }
+
+ private:
+  /// The library clips intensities at the voxels, before interpolating; the scene's moving image is clipped when it is made.
+  double in_bins(double v) const { return 1 + (v - s_.m_range.low) * (bins_ - 3) / double(s_.m_range.high - s_.m_range.low); }
+  const Scene& s_;
+  int bins_;
+  std::vector<int> fixed_;
+  std::vector<double> moving_;
+};
+
+class SsdOracle {
+ public:
+  explicit SsdOracle(const Scene& s) : s_(s) {
+    scale_ = 1 / std::max<double>(s.f_range.high - s.f_range.low, s.m_range.high - s.m_range.low);
+    for (std::size_t i = 0; i < s.f.size(); ++i) {
+      squares_.push_back(square(i, Eigen::Vector3d::Zero()));
+      if (std::isnan(squares_[i])) continue;
+      sum_ += squares_[i];
+      count_ += 1;
+    }
+  }
+  double cost() const { return sum_ / count_; }
+  double cost_with(std::size_t i, const Eigen::Vector3d& extra) const { return (sum_ - squares_[i] + square(i, extra)) / count_; }
+
+ private:
+  double square(std::size_t i, const Eigen::Vector3d& extra) const { return std::pow(scale_ * (s_.f[i] - s_.warped(i, extra)), 2); }
+  const Scene& s_;
+  double scale_, sum_ = 0, count_ = 0;
+  std::vector<double> squares_;
+};
+
+struct Evaluated {
+  double cost;
+  std::vector<float> force;
+};
+
+Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const Scene& s) {
+  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
+  measure.set_range(ctx, f, m);
+  measure.prepare(ctx, {f, m, s.map});
+  const DisplacementField u(ctx, s.fixed, s.planes);
+  DisplacementField force(ctx, s.fixed);
+  Buffer<double> cost(ctx, 2);
+  measure.evaluate(ctx, u.view(), force.view(), cost.data());
+  measure.evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data() + 1);
+  const std::vector<double> costs = cost.to_host(ctx);
+  EXPECT_EQ(costs[0], costs[1]) << "the value must not depend on whether the force is asked for";
+  return {costs[0], force.to_host(ctx)};
+}
+
+/// |force + dE/du| / |dE/du| over every 17th voxel.
+template <class Oracle>
+double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<float>& force) {
+  const std::size_t n = s.fixed.extent.count();
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < n; i += 17)
+    for (int c = 0; c < 3; ++c) {
+      const Eigen::Vector3d h = 1e-4 * Eigen::Vector3d::Unit(c);
+      const double up = s.warped(i, h), down = s.warped(i, -h);
+      if (std::isnan(up) || std::isnan(down)) continue;
+      const double derivative = (oracle.cost_with(i, h) - oracle.cost_with(i, -h)) / 2e-4;
+      error += std::pow(derivative + force[i + c * n], 2);
+      norm += derivative * derivative;
+    }
+  return std::sqrt(error / norm);
+}
+
+/// The scene with its moving image clipped to the robust range, so that clipping commutes with interpolation.
+Scene clipped_scene() {
+  Scene s;
+  for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
+  Context cpu;
+  s.m_range = robust_range(cpu, Volume<float>(cpu, s.moving, s.m), "moving");
+  for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
+  return s;
+}
+
+class Similarity : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Similarity);
+
+TEST_P(Similarity, NmiMatchesTheOracleAndItsForceTheDifferences) {
+  const Scene s = clipped_scene();
+  for (int bins : {16, 32, 64}) {
+    Nmi nmi({bins, HistogramScheme::automatic});
+    NmiOracle oracle(s, bins);
+    const Evaluated e = evaluate(ctx, nmi, s);
+    EXPECT_NEAR(e.cost, oracle.cost(), nmi_fixed_point * 5) << bins;  // 5: float bins of the warped image on only 4000 voxels
+    EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative) << bins;
+  }
+}
+
+TEST_P(Similarity, SsdMatchesTheOracleAndItsForceTheDifferences) {
+  const Scene s;
+  Ssd ssd;
+  SsdOracle oracle(s);
+  const Evaluated e = evaluate(ctx, ssd, s);
+  EXPECT_NEAR(e.cost, oracle.cost(), 1e-6);
+  EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative);
+}
+
+TEST_P(Similarity, ImagesThatAgreeHaveTheBestNmi) {
+  Scene s;
+  s.moving = s.fixed;
+  s.m = s.f;
+  s.map = PointMap{};
+  std::fill(s.planes.begin(), s.planes.end(), 0.0f);
+  Nmi nmi;
+  const double same = evaluate(ctx, nmi, s).cost;
+  s.m = random_values(s.m.size(), 5);
+  const double unrelated = evaluate(ctx, nmi, s).cost;
+  EXPECT_LT(same, -1.4);  // a Parzen window blurs the diagonal, so 2 is not reached
+  EXPECT_GT(unrelated, -1.2);
+  for (float& v : s.m = s.f) v = 5 - 2 * v;  // another contrast
+  EXPECT_NEAR(evaluate(ctx, nmi, s).cost, same, 1e-3);
+}
+
+TEST_P(Similarity, MaskedVoxelsNeitherCountNorMove) {
+  Scene s = clipped_scene();
+  for (std::size_t i = 0; i < s.f.size(); i += 2) s.f[i] = NAN;
+  for (int measure = 0; measure < 2; ++measure) {
+    std::unique_ptr<SimilarityMeasure> m;
+    if (measure == 0)
+      m = std::make_unique<Nmi>();
+    else
+      m = std::make_unique<Ssd>();
+    const Evaluated e = evaluate(ctx, *m, s);
+    EXPECT_TRUE(std::isfinite(e.cost));
+    for (std::size_t i = 0; i < s.f.size(); i += 2)
+      for (int c = 0; c < 3; ++c) ASSERT_EQ(e.force[i + c * s.f.size()], 0.0f);
+    for (float v : e.force) ASSERT_TRUE(std::isfinite(v));
+  }
+}
+
+TEST_P(Similarity, NoOverlapIsNotANumber) {
+  Scene s;
+  s.map.m[0][3] += 1000;
+  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
+  const DisplacementField u(ctx, s.fixed, s.planes);
+  Nmi nmi;
+  Ssd ssd;
+  for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
+    measure->set_range(ctx, f, m);
+    measure->prepare(ctx, {f, m, s.map});
+    Buffer<double> cost(ctx, 1);
+    measure->evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data());
+    EXPECT_TRUE(std::isnan(cost.to_host(ctx)[0]));
+  }
+}
+
+TEST_P(Similarity, OverlapIsTheShareOfFixedVoxels) {
+  const Geometry g = plain_geometry({10, 8, 6});
+  const Volume<float> image(ctx, g, random_values(g.extent.count(), 1));
+  DisplacementField u(ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(3, 0, 0); }));
+  EXPECT_DOUBLE_EQ(overlap_fraction(ctx, {image, image, PointMap{}}, u.view()), 0.7);
+}
+
+TEST_P(Similarity, RobustRangeLeavesTheTailsOut) {
+  const Geometry g = plain_geometry({50, 40, 30});
+  std::vector<float> v = random_values(g.extent.count(), 21, 100, 200);
+  for (int i = 0; i < 30; ++i) v[i * 997] = 1000;  // half a permille of outliers
+  v[5] = NAN;
+  v[6] = INFINITY;
+  const IntensityRange r = robust_range(ctx, Volume<float>(ctx, g, v), "it");
+  EXPECT_NEAR(r.low, 100, 1);
+  EXPECT_NEAR(r.high, 200, 1);
+  EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), 7)), "it"), RegistrationError);
+  EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), NAN)), "it"), RegistrationError);
+}
+
+TEST_P(Similarity, GivesTheSameBitsAsTheCpuForAnyThreads) {
+  const Scene s;
+  Nmi nmi;
+  Ssd ssd;
+  Context one({}, 1);
+  for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
+    const Evaluated expected = evaluate(one, *measure, s), here = evaluate(ctx, *measure, s), many = evaluate(cpu, *measure, s);
+    EXPECT_EQ(here.cost, expected.cost);
+    EXPECT_EQ(here.force, expected.force);
+    EXPECT_EQ(many.cost, expected.cost);
+    EXPECT_EQ(many.force, expected.force);
+  }
+}
+
+}  // namespace
+}  // namespace freeflow

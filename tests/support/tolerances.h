@@ -1,0 +1,17 @@
+// Every tolerance of the tests, with its reason.
+#pragma once
+
+namespace freeflow::test {
+
+/// One interpolation or a few float operations on values of order 1 (float has 6e-8 per operation).
+inline constexpr double float_rounding = 2e-6;
+/// Sums of a few hundred float products of order 1.
+inline constexpr double float_sum = 2e-5;
+/// Analytic gradient against central differences of the double-precision energy (METHODS.md, section 0).
+inline constexpr double gradient_relative = 1e-3;
+/// NMI from fixed-point weights of 1/65536 against the double-precision oracle (issue 3: <= 1e-6).
+inline constexpr double nmi_fixed_point = 1e-6;
+/// Mean residual of a written inverse, voxels (issue 2).
+inline constexpr double inverse_mean_voxels = 0.05;
+
+}  // namespace freeflow::test
