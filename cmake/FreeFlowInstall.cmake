@@ -1,0 +1,116 @@
+# What `cmake --install` and `cpack` take along.
+#   development  headers, archives and the package config: find_package(FreeFlow COMPONENTS registration)
+#   programs     the programs of apps/
+#   package      programs, tests and benchmarks with the shared libraries they need, relocatable, and run_tests (cpack only)
+include(CMakePackageConfigHelpers)
+set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/FreeFlow)
+
+# --- development -----------------------------------------------------------------------------------------------------------------
+# io has an export of its own, because only it needs ITK in the consumer.
+get_property(rooms GLOBAL PROPERTY FREEFLOW_ROOMS)
+foreach(room IN LISTS rooms)
+  set(export Targets)
+  if(room STREQUAL "freeflow_io")
+    set(export IoTargets)
+  endif()
+  install(TARGETS ${room} EXPORT FreeFlow${export} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+  list(APPEND exports ${export})
+endforeach()
+list(REMOVE_DUPLICATES exports)
+foreach(export IN LISTS exports)
+  install(EXPORT FreeFlow${export} NAMESPACE FreeFlow:: DESTINATION ${config_dir} COMPONENT development)
+endforeach()
+
+# A header that opens with "// Private" stays at home, as do the bodies. Two private headers travel because public classes hold their types.
+set(needed_by_public_headers core/dispatch.h core/reduce.h)
+file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/freeflow ${PROJECT_SOURCE_DIR}/freeflow/*.h)
+list(FILTER headers EXCLUDE REGEX "_body\\.h$")
+if(NOT TARGET freeflow_io)
+  list(FILTER headers EXCLUDE REGEX "^io/")
+endif()
+foreach(header IN LISTS headers)
+  file(STRINGS freeflow/${header} first_line LIMIT_COUNT 1)
+  if(first_line MATCHES "^// Private" AND NOT header IN_LIST needed_by_public_headers)
+    continue()
+  endif()
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES freeflow/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/freeflow/${folder} COMPONENT development)
+endforeach()
+
+configure_package_config_file(cmake/FreeFlowConfig.cmake.in ${PROJECT_BINARY_DIR}/FreeFlowConfig.cmake INSTALL_DESTINATION ${config_dir})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/FreeFlowConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/FreeFlowConfig.cmake ${PROJECT_BINARY_DIR}/FreeFlowConfigVersion.cmake
+  DESTINATION ${config_dir} COMPONENT development)
+
+# --- programs and package --------------------------------------------------------------------------------------------------------
+# freeflow_executables(result folder): every program that the CMakeLists.txt of a folder, and those below it, make.
+function(freeflow_executables result folder)
+  set(found)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
+    get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+    foreach(target IN LISTS targets)
+      get_target_property(type ${target} TYPE)
+      if(type STREQUAL "EXECUTABLE")
+        list(APPEND found ${target})
+      endif()
+    endforeach()
+    get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+    foreach(subfolder IN LISTS subfolders)
+      file(RELATIVE_PATH subfolder ${PROJECT_SOURCE_DIR} ${subfolder})
+      freeflow_executables(more ${subfolder})
+      list(APPEND found ${more})
+    endforeach()
+  endif()
+  set(${result} ${found} PARENT_SCOPE)
+endfunction()
+
+set(programs)
+set(tests)
+set(benchmarks)
+if(FREEFLOW_BUILD_APPS)
+  freeflow_executables(programs apps)
+endif()
+if(FREEFLOW_BUILD_TESTS)
+  freeflow_executables(tests tests)
+endif()
+if(FREEFLOW_BUILD_BENCHMARKS)
+  freeflow_executables(benchmarks benchmarks)
+endif()
+
+if(programs)
+  install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
+endif()
+foreach(program IN LISTS programs tests benchmarks)
+  # DT_RPATH and not DT_RUNPATH: it also holds for the libraries that the libraries need, and Debian's name no path of their own.
+  set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  target_link_options(${program} PRIVATE LINKER:--disable-new-dtags)
+  install(TARGETS ${program} RUNTIME_DEPENDENCY_SET packaged RUNTIME DESTINATION bin COMPONENT package EXCLUDE_FROM_ALL)
+endforeach()
+if(programs OR tests OR benchmarks)
+  # Every Linux with a C++ program on it has these, and the GPU's driver brings its own.
+  set(on_every_machine "^(ld-linux.*|lib(c|m|dl|rt|pthread|resolv|util|gcc_s|stdc\\+\\+|cuda|nvidia.*))\\.so")
+  install(RUNTIME_DEPENDENCY_SET packaged PRE_EXCLUDE_REGEXES ${on_every_machine}
+    LIBRARY DESTINATION lib COMPONENT package EXCLUDE_FROM_ALL)
+  install(FILES LICENSE DESTINATION . COMPONENT package EXCLUDE_FROM_ALL)
+  list(JOIN tests " " test_names)
+  configure_file(cmake/run_tests.in ${PROJECT_BINARY_DIR}/run_tests @ONLY)
+  install(PROGRAMS ${PROJECT_BINARY_DIR}/run_tests DESTINATION . COMPONENT package EXCLUDE_FROM_ALL)
+endif()
+
+# cmake --build BUILD --target package
+set(CPACK_GENERATOR TGZ)
+set(CPACK_PACKAGE_FILE_NAME freeflow-${PROJECT_VERSION}-${CMAKE_SYSTEM_NAME}-${CMAKE_SYSTEM_PROCESSOR})
+set(CPACK_COMPONENTS_ALL package)
+set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
+set(CPACK_COMPONENT_INCLUDE_TOPLEVEL_DIRECTORY ON)
+set(CPACK_STRIP_FILES ON)
+include(CPack)
+
+# --- the test of all this --------------------------------------------------------------------------------------------------------
+if(FREEFLOW_BUILD_TESTS)
+  add_test(NAME install.consumer
+    COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -D CONSUMER=${PROJECT_SOURCE_DIR}/tests/install
+      -D "GENERATOR=${CMAKE_GENERATOR}" -D CXX=${CMAKE_CXX_COMPILER} -D "FLAGS=${CMAKE_CXX_FLAGS}"
+      -P ${PROJECT_SOURCE_DIR}/tests/install/run.cmake)
+endif()

@@ -15,7 +15,7 @@ namespace {
 
 using namespace test;
 
-const std::string ffdreg = FFDREG;
+const std::string ffdreg = program_path("ffdreg", FFDREG);
 const std::string quick = " --levels 2 --iterations 25 --spacing 8mm ";
 const std::vector<std::string> written = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
                                           "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
@@ -191,8 +191,10 @@ TEST_F(Ffdreg, NanVoxelsCountAsOutsideAndAreNamed) {
 }
 
 TEST_F(Ffdreg, CtrlCLeavesNothing) {
-  const Outcome o = run("timeout --preserve-status -s INT 1 " + ffdreg +
-                        " -f f.nii.gz -m m.nii.gz -o out_ --spacing 1.5vox --iterations 100000 --bending 0 --log-jacobian 0");
+  write("big.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(p, 50); });
+  write("big2.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(0.9 * p, 50); });
+  const std::string endless = " --device cpu --threads 1 --spacing 3vox --iterations 100000 --bending 0 --log-jacobian 0";
+  const Outcome o = run("timeout --preserve-status -s INT 1 " + ffdreg + " -f big.nii.gz -m big2.nii.gz -o out_" + endless);
   expect_refusal(o, "interrupted", 130);
 }
 

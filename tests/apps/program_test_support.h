@@ -56,6 +56,12 @@ class ProgramTest : public testing::Test {
   std::filesystem::path folder;
 };
 
+/// The program of that name: beside the running test in a package, else where the build put it.
+inline std::string program_path(const std::string& name, const std::string& built) {
+  const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+  return std::filesystem::exists(beside) ? beside.string() : built;
+}
+
 /// The folder of real images, or an empty path.
 inline std::filesystem::path real_data() {
   if (const char* named = std::getenv("FREEFLOW_DATA")) return named;

@@ -26,7 +26,8 @@ class RealData : public ProgramTest {
 
   /// Runs ffdreg with its defaults.
   void register_pair(const std::filesystem::path& fixed, const std::filesystem::path& moving) {
-    const Outcome o = run(std::string(FFDREG) + " -f '" + (data / fixed).string() + "' -m '" + (data / moving).string() + "' -o r_");
+    const Outcome o =
+        run(program_path("ffdreg", FFDREG) + " -f '" + (data / fixed).string() + "' -m '" + (data / moving).string() + "' -o r_");
     ASSERT_EQ(o.status, 0) << o.err;
     report = nlohmann::json::parse(slurp(folder / "r_report.json"));
     field = read_displacement((folder / "r_1Warp.nii.gz").string());

@@ -9,7 +9,9 @@
 #include <freeflow/core/geometry.h>
 #include <freeflow/core/portable_math.h>
 #include <freeflow/core/reduce.h>
+#include <freeflow/core/volume.h>
 
+#include "core/test_bodies.h"
 #include "support/devices.h"
 #include "support/phantoms.h"
 
@@ -106,44 +108,51 @@ TEST(PortableLog, IsWithinTwoUlp) {
   EXPECT_EQ(log_positive(1.0), 0.0);
 }
 
-struct CountVisits {
-  VolumeView<float> out;
-  FREEFLOW_HD void operator()(int x, int y, int z) const { out(x, y, z) += 1; }
-};
+class Loops : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Loops);
 
-TEST(ForEachVoxel, VisitsEveryVoxelOnce) {
-  Context cpu;
-  for (const Extent e : {Extent{1, 1, 1}, Extent{61, 47, 33}, Extent{10000, 1, 1}, Extent{4097, 2, 1}, Extent{1, 1, 500}}) {
-    Volume<float> v(cpu, plain_geometry(e));
-    cpu.fill_zero(v.view().data, e.count() * sizeof(float));
-    for_each_voxel(cpu, e, CountVisits{v.view()});
-    for (float visits : v.to_host(cpu)) ASSERT_EQ(visits, 1.0f);
+TEST_P(Loops, VisitEveryVoxelOnce) {
+  for (const Extent e :
+       {Extent{1, 1, 1}, Extent{61, 47, 33}, Extent{10000, 1, 1}, Extent{4097, 2, 1}, Extent{1, 1, 500}, Extent{3, 2, 70000}}) {
+    Volume<float> v(ctx, plain_geometry(e));
+    ctx.fill_zero(v.view().data, e.count() * sizeof(float));
+    for_each_voxel(ctx, e, CountVisits{v.view()});
+    for (float visits : v.to_host(ctx)) ASSERT_EQ(visits, 1.0f);
   }
 }
 
-struct Square : SumBody {
-  const float* v;
-  FREEFLOW_HD double operator()(std::size_t i, int term) const { return term ? double(v[i]) * v[i] : v[i]; }
-};
+std::vector<double> sums(Context& ctx, const std::vector<float>& values) {
+  const Buffer<float> v(ctx, values);
+  const ReduceWorkspace work(ctx, values.size(), 2);
+  Buffer<double> result(ctx, 2);
+  reduce(ctx, values.size(), 2, SumAndSquares{{}, v.data()}, work, result.data());
+  return result.to_host(ctx);
+}
 
-TEST(Reduce, SumsAndDoesNotDependOnThreads) {
-  for (const std::size_t n : {1u, 255u, 256u, 257u, 4095u, 4096u, 4097u, 100003u}) {
+TEST_P(Loops, SumTheSameBitsForAnyThreadsAndDevice) {
+  for (const std::size_t n : {1u, 255u, 256u, 257u, 4095u, 4096u, 4097u, 100003u, 3000001u}) {
     const std::vector<float> values = random_values(n, unsigned(n), -1, 1);
     long double sum = 0, squares = 0;
     for (float v : values) sum += v, squares += (long double)v * v;
-    std::vector<std::vector<double>> results;
+    const std::vector<double> result = sums(ctx, values);
+    EXPECT_NEAR(result[0], double(sum), 1e-12 * double(n));
+    EXPECT_NEAR(result[1], double(squares), 1e-12 * double(n));
     for (int threads : {1, 2, 5}) {
-      Context cpu({}, threads);
-      const ReduceWorkspace work(cpu, n, 2);
-      Buffer<double> result(cpu, 2);
-      reduce(cpu, n, 2, Square{{}, values.data()}, work, result.data());
-      results.push_back(result.to_host(cpu));
+      Context host({}, threads);
+      EXPECT_EQ(sums(host, values), result) << n << " values, " << threads << " threads";
     }
-    EXPECT_NEAR(results[0][0], double(sum), 1e-12 * double(n));
-    EXPECT_NEAR(results[0][1], double(squares), 1e-12 * double(n));
-    EXPECT_EQ(results[0], results[1]);
-    EXPECT_EQ(results[0], results[2]);
   }
+}
+
+TEST_P(Loops, PortableLogHasTheSameBits) {
+  std::vector<float> values = random_values(100003, 5, 1e-6f, 1e6f);
+  const auto logs = [&](Context& c) {
+    const Buffer<float> v(c, values);
+    Volume<double> out(c, plain_geometry({int(values.size()), 1, 1}));
+    for_each_voxel(c, out.extent(), Logarithm{v.data(), out.view()});
+    return out.to_host(c);
+  };
+  EXPECT_EQ(logs(ctx), logs(cpu));
 }
 
 }  // namespace

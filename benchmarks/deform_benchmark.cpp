@@ -1,0 +1,91 @@
+// Interpolation, spline and inverse on the size of the OASIS brains, 160x192x224.
+#include <freeflow/deform/control_point_grid.h>
+#include <freeflow/deform/field_operations.h>
+#include <freeflow/deform/warp.h>
+
+#include "support.h"
+#include "support/phantoms.h"
+
+namespace freeflow::bench {
+namespace {
+
+const Geometry grid = test::plain_geometry({160, 192, 224});
+const double voxels = double(grid.extent.count());
+
+DisplacementField waves(Context& ctx, double amplitude) {
+  return DisplacementField(ctx, grid, test::field_planes(grid.extent, [&](int x, int y, int z) { return test::wave(x, y, z, amplitude); }));
+}
+
+void warp_gradient(benchmark::State& state, Device device) {
+  const std::vector<float> image = test::random_values(grid.extent.count(), 1);
+  const auto run = [&](Context& ctx,
+                       const std::function<void(const std::function<void()>&, const std::function<std::vector<float>()>&)>& use) {
+    const Volume<float> moving(ctx, grid, image);
+    const DisplacementField u = waves(ctx, 3);
+    Volume<float> warped(ctx, grid);
+    DisplacementField gradient(ctx, grid);
+    use([&] { warp_with_gradient(ctx, moving.view(), PointMap{}, u.view(), warped.view(), gradient.view()); },
+        [&] { return gradient.to_host(ctx); });
+  };
+  Context ctx(device), cpu;
+  std::vector<float> expected;
+  run(cpu, [&](const auto& work, const auto& result) {
+    work();
+    expected = result();
+  });
+  run(ctx, [&](const auto& work, const auto& result) {
+    work();
+    time(state, ctx, voxels * (12 + 4 + 16), result() == expected, work);
+  });
+}
+
+void spline(benchmark::State& state, Device device, bool adjoint) {
+  const auto run = [&](Context& ctx, const auto& use) {
+    ControlPointGrid lattice(ctx, grid, Eigen::Vector3d::Constant(5), Eigen::Vector3d::Zero());
+    lattice.coefficients() = Buffer<float>(ctx, test::random_values(lattice.coefficients().size(), 3));
+    const SplineSampler sampler(ctx, lattice, grid);
+    DisplacementField u = waves(ctx, 3);
+    Buffer<float> gradient(ctx, lattice.coefficients().size());
+    if (adjoint)
+      use(
+          [&] {
+            sampler.adjoint(ctx, std::as_const(u).view(), {gradient.data(), lattice.extent()});
+          },
+          [&] { return gradient.to_host(ctx); });
+    else
+      use([&] { sampler.evaluate(ctx, std::as_const(lattice).view(), u.view()); }, [&] { return u.to_host(ctx); });
+  };
+  Context ctx(device), cpu;
+  std::vector<float> expected;
+  run(cpu, [&](const auto& work, const auto& result) {
+    work();
+    expected = result();
+  });
+  run(ctx, [&](const auto& work, const auto& result) {
+    work();
+    time(state, ctx, voxels * 12, result() == expected, work);
+  });
+}
+
+void spline_evaluate(benchmark::State& state, Device device) { spline(state, device, false); }
+void spline_adjoint(benchmark::State& state, Device device) { spline(state, device, true); }
+
+void inverse(benchmark::State& state, Device device) {
+  Context ctx(device), cpu;
+  const DisplacementField u = waves(ctx, 3);
+  const bool same = invert(ctx, u).field.to_host(ctx) == invert(cpu, waves(cpu, 3)).field.to_host(cpu);
+  time(state, ctx, voxels * 24, same, [&] { invert(ctx, u); });
+}
+
+[[maybe_unused]] const bool registered = [] {
+  on_every_device("warp_with_gradient/160x192x224", warp_gradient);
+  on_every_device("spline_evaluate/160x192x224/spacing:5", spline_evaluate);
+  on_every_device("spline_adjoint/160x192x224/spacing:5", spline_adjoint);
+  on_every_device("invert/160x192x224", inverse);
+  return true;
+}();
+
+}  // namespace
+}  // namespace freeflow::bench
+
+BENCHMARK_MAIN();
