@@ -13,10 +13,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupted_by_signal = 0;
 
-void on_signal(int signal) {
-  interrupted_by_signal = 1;
-  std::signal(signal, SIG_DFL);  // a second Ctrl-C ends the program at once
-}
+// Only a flag: the work looks at it every iteration, and what was staged has to be removed whatever else comes.
+void on_signal(int) { interrupted_by_signal = 1; }
 
 int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
   std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());

@@ -47,8 +47,13 @@ ContextState::~ContextState() {
 
 namespace detail {
 
+void make_current(const ContextState& state) {
+  if (state.device.is_cuda()) cuda_runtime::make_current(state.device.index);
+}
+
 void* allocate(ContextState& state, std::size_t bytes) {
   void* pointer = nullptr;
+  make_current(state);
   if (state.device.is_cuda()) {
     pointer = cuda_runtime::allocate(state.stream, bytes);
   } else {
@@ -84,6 +89,7 @@ void Context::reset_peak() { state_->statistics.peak_bytes = state_->statistics.
 
 void Context::synchronize() {
   state_->statistics.synchronizations += 1;
+  detail::make_current(*state_);
   if (device().is_cuda()) cuda_runtime::synchronize(stream());
 }
 
@@ -95,6 +101,7 @@ void Context::copy_to_host(void* target, const void* source, std::size_t bytes) 
 }
 
 void Context::copy_on_device(void* target, const void* source, std::size_t bytes) {
+  detail::make_current(*state_);
   if (device().is_cuda())
     cuda_runtime::copy(stream(), target, source, bytes);
   else
@@ -102,6 +109,7 @@ void Context::copy_on_device(void* target, const void* source, std::size_t bytes
 }
 
 void Context::fill_zero(void* target, std::size_t bytes) {
+  detail::make_current(*state_);
   if (device().is_cuda())
     cuda_runtime::fill_zero(stream(), target, bytes);
   else

@@ -1,5 +1,6 @@
 // A context is one device with its stream and memory pool; every operation takes it first. Work on a GPU is queued:
-// only copy_to_host and synchronize wait. One thread at a time may use a context. Moving it is cheap; it cannot be copied.
+// only copy_to_host and synchronize wait. One thread at a time may use a context, any thread; a thread
+// may use several, also of several GPUs. Moving a context is cheap; it cannot be copied.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +11,11 @@
 namespace freeflow {
 
 class ContextState;
+
+namespace detail {
+/// Makes a CUDA context's GPU the calling thread's current one; nothing on the CPU.
+void make_current(const ContextState&);
+}  // namespace detail
 
 /// What the tests count and the reports print. Bytes are of device memory (of host memory on the CPU).
 struct ContextStatistics {

@@ -23,6 +23,7 @@ class ContextState {
 namespace cuda_runtime {
 int device_count() noexcept;
 std::string device_name(int index);
+void make_current(int index);
 void* create_stream(int index);
 void destroy_stream(void* stream) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.

@@ -31,8 +31,10 @@ std::string device_name(int index) {
   return properties.name;
 }
 
+void make_current(int index) { cuda_check(cudaSetDevice(index)); }
+
 void* create_stream(int index) {
-  cuda_check(cudaSetDevice(index));
+  make_current(index);
   cudaMemPool_t pool;
   cuda_check(cudaDeviceGetDefaultMemPool(&pool, index));
   std::uint64_t keep_everything = UINT64_MAX;

@@ -18,6 +18,7 @@ template <class F>
 void dispatch(const Context& ctx, F&& f) {
 #if FREEFLOW_CUDA
   if (ctx.device().is_cuda()) {
+    detail::make_current(*ctx.state());
     f(Cuda{ctx.stream()});
     return;
   }

@@ -10,6 +10,7 @@ namespace {
 
 int device_count() noexcept { return 0; }
 std::string device_name(int) { refuse(); }
+void make_current(int) { refuse(); }
 void* create_stream(int) { refuse(); }
 void destroy_stream(void*) noexcept {}
 void* allocate(void*, std::size_t) { refuse(); }

@@ -236,6 +236,16 @@ TEST_P(Ffd, UnfoldingRemovesEveryFoldAndTouchesNothingFarAway) {
     for (int y = 0; y < n.y; ++y) ASSERT_EQ(after[(std::size_t(z) * n.y + y) * n.x + n.x - 1], 0.0f);
 }
 
+TEST(SeveralGpus, OneThreadMayUseThemInTurn) {
+  const std::vector<Device> devices = available_devices();
+  if (devices.size() < 3) GTEST_SKIP() << "needs two GPUs, here are " << devices.size() - 1;
+  const Phantom p = usual_phantom();
+  Context first(devices[1]), second(devices[2]);
+  const Volume<float> f1(first, p.fixed, p.f), m1(first, p.moving, p.m), f2(second, p.fixed, p.f), m2(second, p.moving, p.m);
+  const RegistrationResult a = register_ffd(first, f1, m1, quick()), b = register_ffd(second, f2, m2, quick());
+  EXPECT_EQ(a.displacement.to_host(first), b.displacement.to_host(second));
+}
+
 TEST(Pyramid, ThinVolumesKeepTheirSlices) {
   Geometry g = plain_geometry({166, 195, 25});
   g.spacing = {1.37, 1.37, 4};
