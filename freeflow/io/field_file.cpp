@@ -1,5 +1,7 @@
 #include <freeflow/io/field_file.h>
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -74,6 +76,7 @@ void write_displacement(const std::string& path, const Geometry& geometry, std::
   require(planes.size() == 3 * count, "the number of displacements does not fit the geometry");
   const Eigen::Matrix3d to_world = geometry.index_to_world().linear();
   std::vector<float> world_mm(3 * count);
+#pragma omp parallel for schedule(static) num_threads(threads > 0 ? threads : omp_get_max_threads())
   for (std::size_t voxel = 0; voxel < count; ++voxel) {
     const Eigen::Vector3d in_voxels(planes[voxel], planes[count + voxel], planes[2 * count + voxel]);
     const Eigen::Vector3d vector = to_world * in_voxels;
