@@ -1,6 +1,7 @@
 // ffdreg: nonrigid registration by a B-spline free-form deformation.
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include <apps/options.h>
 #include <apps/program.h>
@@ -86,6 +87,17 @@ std::vector<double> work_per_level(const Geometry& fixed, const FfdOptions& ffd)
   return work;
 }
 
+/// An output that is one of the inputs would destroy it.
+void protect_inputs(const CommonOptions& o) {
+  for (const char* suffix :
+       {"0GenericAffine.mat", "1Warp.nii.gz", "1InverseWarp.nii.gz", "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"})
+    for (const std::string& input : {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}) {
+      std::error_code none;
+      require(!std::filesystem::equivalent(o.output + suffix, input, none),
+              "the output '" + o.output + suffix + "' is also an input; choose another prefix with -o");
+    }
+}
+
 Verbosity verbosity(const CommonOptions& o) { return o.quiet ? Verbosity::quiet : o.verbose ? Verbosity::verbose : Verbosity::automatic; }
 
 int run(int argc, char** argv) {
@@ -93,6 +105,7 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found)) return done;
   validate(o.common);
+  protect_inputs(o.common);
   FfdOptions ffd = library_options(o);
   const Interpolation interpolation = parse_interpolation(o.common.interpolation);
   Context ctx(Device::parse(o.common.device), o.common.threads);
@@ -116,6 +129,8 @@ int run(int argc, char** argv) {
   progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
                     " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
   const RegistrationResult result = register_ffd(ctx, fixed, moving, ffd, masks, &progress);
+  if (!o.common.quiet)
+    for (const std::string& warning : result.warnings) std::fprintf(stderr, "ffdreg: warning: %s\n", warning.c_str());
   seconds.nonrigid = result.nonrigid_seconds;
   seconds.inverting = result.inverse_seconds;
   watch.lap();

@@ -59,8 +59,13 @@ Inputs read_inputs(const CommonOptions& o) {
   inputs.moving = moving.get();
   inputs.fixed_mask = read(o.fixed_mask);
   inputs.moving_mask = read(o.moving_mask);
-  for (const HostImage* image : {&inputs.fixed, &inputs.moving})
-    inputs.warnings.insert(inputs.warnings.end(), image->warnings.begin(), image->warnings.end());
+  const auto keep_warnings = [&](const HostImage& image) {
+    inputs.warnings.insert(inputs.warnings.end(), image.warnings.begin(), image.warnings.end());
+  };
+  keep_warnings(inputs.fixed);
+  keep_warnings(inputs.moving);
+  if (inputs.fixed_mask) keep_warnings(*inputs.fixed_mask);
+  if (inputs.moving_mask) keep_warnings(*inputs.moving_mask);
   fit_mask(inputs.fixed_mask, inputs.fixed, o.fixed_mask, inputs.warnings);
   fit_mask(inputs.moving_mask, inputs.moving, o.moving_mask, inputs.warnings);
   return inputs;

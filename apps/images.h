@@ -16,7 +16,7 @@ struct Inputs {
   std::vector<std::string> warnings;
 };
 
-/// Reads all files that the options name, two at a time. Throws IoError, and InvalidArgument for an empty mask.
+/// Reads all files that the options name, the two images at the same time. Throws IoError, and InvalidArgument for an empty mask.
 Inputs read_inputs(const CommonOptions& options);
 
 /// The world transform to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of mass of the

@@ -79,7 +79,8 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
     if (found.count("config")) {
       const auto path = found["config"].as<std::string>();
       std::ifstream file(path);
-      require(bool(file), "cannot read the configuration '" + path + "'");
+      require(bool(file) && file.peek() != std::ifstream::traits_type::eof(),
+              "cannot read the configuration '" + path + "', or it is empty");
       po::store(po::parse_config_file(file, options), found);
     }
     po::notify(found);

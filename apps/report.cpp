@@ -77,6 +77,7 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
   json["fixed"] = geometry_json(in.inputs.fixed);
   json["moving"] = geometry_json(in.inputs.moving);
   json["warnings"] = in.inputs.warnings;
+  for (const std::string& warning : r.warnings) json["warnings"].push_back(warning);
   json["levels"] = ordered_json::array();
   for (const LevelRecord& level : r.levels) json["levels"].push_back(level_json(level));
   json["seconds"] = {{"reading", in.seconds.reading},
@@ -93,10 +94,12 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                       {"sd_log", r.jacobian.sd_log},
                       {"folded_voxels", r.jacobian.folded_voxels},
                       {"folded_percent", 100.0 * double(r.jacobian.folded_voxels) / double(voxels)},
-                      {"voxels_unfolded_after_optimisation", r.unfolding.voxels_before}};
+                      {"below_bound_before_unfolding", r.unfolding.voxels_before},
+                      {"below_bound_after_unfolding", r.unfolding.voxels_after},
+                      {"unfolding_rounds", r.unfolding.rounds}};
   json["inverse_residual_voxels"] = {{"mean", r.inverse.residual.mean_voxels}, {"max", r.inverse.residual.max_voxels}};
   std::ofstream file(path);
-  file << json.dump(1) << '\n';
+  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';  // paths need not be UTF-8
   file.close();
   if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
 }

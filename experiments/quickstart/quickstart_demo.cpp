@@ -122,11 +122,14 @@ void evaluate(const std::string& folder) {
 
   std::printf("error of the deformation inside the head (%zu voxels), in mm:\n", after.size());
   print("before", summarise(before));
-  print("after", summarise(after));
+  const Errors recovered = summarise(after);
+  print("after", recovered);
   std::printf("time: %.1f s, of which %.1f s registration, on %s (%s)\n", total, seconds.at("nonrigid").get<double>(),
               report.at("device").at("name").get<std::string>().c_str(), report.at("device").at("description").get<std::string>().c_str());
   write_picture(folder + "/picture.png", fixed, read_image(folder + "/moving.nii.gz"), read_image(folder + "/brain_Warped.nii.gz"), u);
   std::printf("results: %s/ (picture.png shows fixed, moving, warped, checkerboard and deformation)\n", folder.c_str());
+  constexpr double largest_mean_mm = 0.5;
+  if (recovered.mean > largest_mean_mm) throw RegistrationError("the deformation was not recovered to 0.5 mm on average");
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ int ControlPointGrid::intervals(const Geometry& fixed, const Eigen::Vector3d& sp
 }
 
 ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm)
-    : fixed_(fixed), spacing_(spacing_mm) {
+    : fixed_(fixed), spacing_(spacing_mm), margin_(margin_mm) {
   require(spacing_mm.allFinite() && spacing_mm.minCoeff() > 0, "the control point spacing must be positive");
   for (int a = 0; a < 3; ++a) size_of(extent_, a) = intervals(fixed, spacing_mm, margin_mm, a) + 3;
   coefficients_ = Buffer<float>(ctx, 3 * extent_.count());
@@ -39,9 +39,9 @@ ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed, const Ei
 }
 
 ControlPointGrid::ControlPointGrid(Context& ctx, const ControlPointGrid& coarse, int axis)
-    : fixed_(coarse.fixed_), spacing_(coarse.spacing_), extent_(coarse.extent_) {
+    : fixed_(coarse.fixed_), spacing_(coarse.spacing_), margin_(coarse.margin_), extent_(coarse.extent_) {
   spacing_[axis] /= 2;
-  size_of(extent_, axis) = 2 * (coarse.extent_[axis] - 3) + 3;
+  size_of(extent_, axis) = intervals(fixed_, spacing_, margin_, axis) + 3;
   coefficients_ = Buffer<float>(ctx, 3 * extent_.count());
   const int inner = inner_of(extent_, axis), outer = 3 * outer_of(extent_, axis);
   for_each_voxel(ctx, Extent{inner, extent_[axis], outer},
@@ -52,6 +52,7 @@ ControlPointGrid ControlPointGrid::refined(Context& ctx, const std::array<bool, 
   ControlPointGrid grid;
   grid.fixed_ = fixed_;
   grid.spacing_ = spacing_;
+  grid.margin_ = margin_;
   grid.extent_ = extent_;
   grid.coefficients_ = coefficients_.clone(ctx);
   for (int a = 0; a < 3; ++a)

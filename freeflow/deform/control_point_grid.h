@@ -32,6 +32,7 @@ class ControlPointGrid {
   static int intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm, int axis);
 
   /// The same deformation, exactly, with half the spacing along the axes named (subdivision).
+  /// Coefficients that reach no voxel any more are dropped.
   ControlPointGrid refined(Context& ctx, const std::array<bool, 3>& axes) const;
 
  private:
@@ -39,7 +40,7 @@ class ControlPointGrid {
   ControlPointGrid(Context& ctx, const ControlPointGrid& coarse, int axis);
 
   Geometry fixed_;
-  Eigen::Vector3d spacing_;
+  Eigen::Vector3d spacing_, margin_;
   Extent extent_;
   Buffer<float> coefficients_;
 };

@@ -35,6 +35,10 @@ void remove_folders(const std::vector<fs::path>& made) {
 }  // namespace
 
 OutputSet::OutputSet(const std::string& prefix) : folder_(fs::path(prefix).parent_path()), name_(fs::path(prefix).filename().string()) {
+  if (name_ == "." || name_ == "..") {  // a folder, not the start of a name
+    folder_ /= name_;
+    name_.clear();
+  }
   if (folder_.empty()) folder_ = ".";
   try {
     make_folders(folder_, made_folders_);

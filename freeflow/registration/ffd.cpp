@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <memory>
 
 #include <freeflow/deform/control_point_grid.h>
@@ -62,14 +63,12 @@ std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, con
   const Eigen::Vector3d spacing = finest_spacing(fixed, options.spacing);
   const LatticePlan plan = plan_lattice(fixed, pyramid_factors(fixed, options.levels), options.spacing);
   int* sizes[3] = {&lattice.x, &lattice.y, &lattice.z};
-  for (int a = 0; a < 3; ++a) {
-    int cells = ControlPointGrid::intervals(fixed, plan.coarsest_spacing, plan.margin, a);
-    for (double s = plan.coarsest_spacing[a]; s > 1.5 * spacing[a]; s /= 2) cells *= 2;
-    *sizes[a] = cells + 3;
-  }
+  for (int a = 0; a < 3; ++a) *sizes[a] = ControlPointGrid::intervals(fixed, spacing, plan.margin, a) + 3;
   const std::size_t images = 8 * (nf + nm) + mask_bytes(masks.fixed) + mask_bytes(masks.moving);
   const std::size_t level = make_similarity(options)->level_bytes(nf, nm) + 24 * nf + SplineSampler::bytes(lattice, fixed.extent);
-  return images + level + (12 + minimize_bytes_per_parameter * 3 + penalty_bytes_per_node) * lattice.count();
+  const std::size_t sum = images + level + (12 + minimize_bytes_per_parameter * 3 + penalty_bytes_per_node) * lattice.count();
+  // Tables, reduction scratch and histograms: small, but a promise of "at most" must hold on small images too.
+  return sum + sum / 50 + (std::size_t(1) << 20);
 }
 
 std::optional<SimilarityKind> parse_similarity(std::string_view name) {
@@ -88,8 +87,10 @@ void FfdOptions::validate() const {
   require(iterations.size() <= 1 || int(iterations.size()) == levels,
           "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
   for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
-  require(std::isfinite(spacing.value) && spacing.value > 0, "the control point spacing must be positive");
-  require(bending >= 0 && log_jacobian >= 0, "the weights of the penalties must not be negative");
+  require(spacing.value >= 1e-3 && spacing.value <= 1e4, "the control point spacing must lie between 0.001 and 10000");
+  for (double weight : {bending, log_jacobian})
+    require(weight >= 0 && weight <= 1e9, "the weights of the penalties must lie between 0 and 1e9");
+  require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
   require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
@@ -184,6 +185,12 @@ RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const 
   result.unfolding = run.finish(result.displacement);
   result.overlap_after = overlap_fraction(ctx, {fixed, moving, run.map_between(fixed, moving)}, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx, result.displacement);
+  if (result.jacobian.folded_voxels > 0)
+    result.warnings.push_back(std::to_string(result.jacobian.folded_voxels) +
+                              " voxels of the deformation fold; raise --log-jacobian or --bending");
+  if (std::all_of(result.levels.begin(), result.levels.end(), [](const LevelRecord& l) { return l.iterations.size() <= 1; }) &&
+      std::any_of(result.levels.begin(), result.levels.end(), [](const LevelRecord& l) { return l.max_iterations > 0; }))
+    result.warnings.push_back("no step lowered the cost on any level, so the result is the start");
   result.nonrigid_seconds = seconds_since(start);
 
   const auto inverse_start = Clock::now();

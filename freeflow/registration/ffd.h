@@ -54,6 +54,7 @@ struct RegistrationResult {
   UnfoldResult unfolding;                        ///< folds that were taken out after the optimisation
   double overlap_before = 0, overlap_after = 0;  ///< share of the fixed voxels that land on moving ones
   std::vector<LevelRecord> levels;
+  std::vector<std::string> warnings;  ///< sentences for the user: folds left, nothing gained
   double nonrigid_seconds = 0, inverse_seconds = 0;
 };
 

@@ -59,13 +59,13 @@ class Descent {
   int turn_ = 0;  // which force slot is current
   double cost_ = 0, largest_force_ = 0, largest_direction_ = 0;
   double last_t_ = 0, last_slope_ = 0;
-  double step_length_;  // of the gradient rule
-  int evaluations_ = 0;
+  double step_length_;          // of the gradient rule
+  int* evaluations_ = nullptr;  // the level's count
 };
 
 /// Evaluates at x into a force slot, then all inner products of the newest vectors with the active ones. One wait.
 Descent::Evaluation Descent::evaluate(const float* x, int force_slot, const History& active) {
-  ++evaluations_;
+  ++*evaluations_;
   objective_.evaluate(ctx_, x, slot(force_slot), scalars_.data());
   if (!active.empty()) {
     const int k = active.back(), old_force = VectorSlots::force(turn_);
@@ -179,8 +179,11 @@ bool Descent::converged(const LevelRecord& level) const {
 }
 
 void Descent::run(LevelRecord& level, Observer& observer) {
+  evaluations_ = &level.evaluations;
   Evaluation e = evaluate(x_.data(), VectorSlots::force(turn_), {});
-  if (!std::isfinite(e.cost)) throw RegistrationError("the cost at the start is not a number: the images do not overlap there");
+  if (!std::isfinite(e.cost))
+    throw RegistrationError(
+        "the cost at the start of a level is not a number: no fixed voxel inside its mask lands on a moving one inside its mask");
   cost_ = e.cost;
   largest_force_ = e.largest_force;
   const auto record = [&](int iteration, double step) {
@@ -190,7 +193,6 @@ void Descent::run(LevelRecord& level, Observer& observer) {
     r.step_mm = step;
     objective_.describe(host_.data(), r);
     level.iterations.push_back(r);
-    level.evaluations = evaluations_;
     observer.on_iteration(level);
   };
   record(0, 0);
@@ -226,7 +228,8 @@ void Descent::run(LevelRecord& level, Observer& observer) {
 
 void minimize(Context& ctx, Objective& objective, Buffer<float>& x, const OptimizerOptions& options, LevelRecord& level,
               Observer& observer) {
-  Descent(ctx, objective, x, options).run(level, observer);
+  Descent descent(ctx, objective, x, options);
+  descent.run(level, observer);
 }
 
 }  // namespace freeflow

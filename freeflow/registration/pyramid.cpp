@@ -27,7 +27,10 @@ Volume<float> pyramid_level(Context& ctx, const Volume<float>& image, const Volu
   if (mask) {
     require(same_grid(mask->geometry(), image.geometry()), "a mask must lie on the grid of its image");
     const Volume<float> level_mask = decimate(ctx, *mask, factor);
-    for_each_voxel(ctx, level.extent(), MaskBody{level.view(), level_mask.view()});
+    const ReduceWorkspace work(ctx, level.extent().count(), 1);
+    const Buffer<double> largest(ctx, 1);
+    reduce(ctx, level.extent().count(), 1, LargestMaskBody{{}, level_mask.view().data}, work, largest.data());
+    for_each_voxel(ctx, level.extent(), MaskBody{level.view(), level_mask.view(), largest.data()});
   }
   return level;
 }

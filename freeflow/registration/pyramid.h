@@ -16,7 +16,7 @@ using Factors = std::array<int, 3>;
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels);
 
 /// One level of an image, with the voxels outside the mask set to NaN. mask: an image on the same grid as `image` whose
-/// voxels above 0.5 count, or null.
+/// voxels above 0.5 count, or null; on a level where it covers no voxel by half, those that it covers best.
 Volume<float> pyramid_level(Context& ctx, const Volume<float>& image, const Volume<float>* mask, const Factors& factor);
 
 }  // namespace freeflow

@@ -3,16 +3,24 @@
 
 #include <cmath>
 
-#include <freeflow/core/views.h>
+#include <freeflow/core/reduce.h>
 
 namespace freeflow {
 
 struct MaskBody {
   VolumeView<float> image;
   VolumeView<const float> mask;
+  const double* largest;  // of the mask on this level
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    if (!(mask(x, y, z) > 0.5f)) image(x, y, z) = NAN;
+    // A thin mask may cover no coarse voxel by half; then those count that it covers best.
+    const float threshold = *largest > 0.5 ? 0.5f : 0.5f * float(*largest);
+    if (!(mask(x, y, z) > threshold)) image(x, y, z) = NAN;
   }
+};
+
+struct LargestMaskBody : MaxBody {
+  const float* mask;
+  FREEFLOW_HD double operator()(std::size_t i, int) const { return mask[i] > 0 ? double(mask[i]) : 0.0; }
 };
 
 }  // namespace freeflow

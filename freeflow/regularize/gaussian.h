@@ -1,5 +1,6 @@
 // Gaussian smoothing of a scalar volume by direct separable sums, with decimation for the pyramid. NaN voxels have no value:
-// a sum is over the others, divided by their weights; where these make less than half, the result is NaN.
+// a sum is over the others, divided by their weights; where these make less than a quarter along an axis, the result is
+// NaN (half may be missing at the border alone).
 #pragma once
 
 #include <array>

@@ -31,8 +31,9 @@ struct SsdForceBody {
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const std::size_t n = fixed.extent.count(), i = fixed.offset(x, y, z);
     const float d = fixed.data[i] - warped.data[i];
-    const float factor = 2.0f * scale * scale * d * float(1.0 / sums[1]);
-    for (int c = 0; c < 3; ++c) force.data[i + c * n] = d == d ? factor * force.data[i + c * n] : 0.0f;
+    const float factor = 2.0f * (scale * d) * float(1.0 / sums[1]);
+    for (int c = 0; c < 3; ++c)
+      force.data[i + c * n] = d == d ? factor * (scale * force.data[i + c * n]) : 0.0f;  // scale first: intensities of 1e30
   }
 };
 

@@ -160,8 +160,26 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --linear affine"), "none");
   expect_refusal(run(ffdreg + images + " --device cuda:77"), "available: cpu");
   expect_refusal(run(ffdreg + images + " --histogram-scheme fast"), "--list-schemes");
+  expect_refusal(run(ffdreg + images + " --bending inf"), "penalties");
+  expect_refusal(run(ffdreg + images + " --spacing 1e30mm"), "spacing");
+  expect_refusal(run(ffdreg + images + " --config /tmp"), "/tmp");
   write_text("file", "");
   expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o file/out_"), "file");
+}
+
+TEST_F(Ffdreg, DoesNotOverwriteItsInputs) {
+  std::filesystem::copy(folder / "m.nii.gz", folder / "w_Warped.nii.gz");
+  const std::string before = slurp(folder / "w_Warped.nii.gz");
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m w_Warped.nii.gz -o w_" + quick), "also an input");
+  EXPECT_EQ(slurp(folder / "w_Warped.nii.gz"), before);
+}
+
+TEST_F(Ffdreg, TakesAFolderAsPrefixAndPathsThatAreNotUtf8) {
+  const std::string odd = "m\xff.nii.gz";
+  std::filesystem::copy(folder / "m.nii.gz", folder / odd);
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m '" + odd + "' -o ." + quick);
+  ASSERT_EQ(o.status, 0) << o.err;
+  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
 }
 
 TEST_F(Ffdreg, RefusesUnusableImages) {

@@ -71,6 +71,22 @@ TEST(Optimizer, WaitsOncePerEvaluationAndAllocatesNothingWithin) {
   EXPECT_EQ(allocations[0], allocations[1]);
 }
 
+TEST(Optimizer, CountsTheEvaluationsOfAFailedSearchToo) {
+  struct Uphill : Quadratic {
+    void evaluate(Context& ctx, const float* x, float* force, double* terms) override {
+      Quadratic::evaluate(ctx, x, force, terms);
+      for (int i = 0; i < size; ++i) force[i] = -force[i];
+    }
+  } objective;
+  Context cpu;
+  Buffer<float> x(cpu, std::vector<float>(Quadratic::size, 0.0f));
+  const LevelRecord level = descend(OptimizerKind::lbfgs, 10, x, cpu, objective);
+  EXPECT_EQ(level.iterations.size(), 1u);
+  EXPECT_GT(level.evaluations, 2);
+  EXPECT_EQ(level.evaluations, objective.evaluations);
+  EXPECT_EQ(cpu.statistics().synchronizations, std::size_t(level.evaluations));
+}
+
 TEST(Optimizer, StopsWhenAsked) {
   struct Impatient : Observer {
     bool stop_requested() override { return true; }

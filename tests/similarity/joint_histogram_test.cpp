@@ -47,7 +47,7 @@ FREEFLOW_ON_EVERY_DEVICE(Histogram);
 
 TEST_P(Histogram, HardCountsAreExact) {
   for (const HistogramSchemeInfo& info : histogram_schemes())
-    for (const auto& [nf, nm] : {std::pair{8, 8}, {64, 64}, {100, 37}, {128, 128}})
+    for (const auto& [nf, nm] : {std::pair{8, 8}, {64, 64}, {100, 37}, {128, 128}, {256, 256}})
       for (const std::size_t n : {1u, 511u, 513u, 100003u}) {
         const HistogramShape shape{nf, nm, Estimator::hard};
         const Pair pair = random_pair(n, nf, nm, unsigned(n));

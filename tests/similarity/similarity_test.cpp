@@ -161,6 +161,17 @@ TEST_P(Similarity, SsdMatchesTheOracleAndItsForceTheDifferences) {
   EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative);
 }
 
+TEST_P(Similarity, SsdForceDoesNotUnderflow) {
+  Scene s;
+  Ssd ssd;
+  const Evaluated usual = evaluate(ctx, ssd, s);
+  for (std::vector<float>* image : {&s.f, &s.m})
+    for (float& v : *image) v *= 1e30f;
+  const Evaluated huge = evaluate(ctx, ssd, s);
+  EXPECT_NEAR(huge.cost, usual.cost, 1e-5 * usual.cost);
+  for (std::size_t i = 0; i < huge.force.size(); ++i) ASSERT_NEAR(huge.force[i], usual.force[i], 1e-8);
+}
+
 TEST_P(Similarity, ImagesThatAgreeHaveTheBestNmi) {
   Scene s;
   s.moving = s.fixed;
@@ -226,6 +237,15 @@ TEST_P(Similarity, RobustRangeLeavesTheTailsOut) {
   const IntensityRange r = robust_range(ctx, Volume<float>(ctx, g, v), "it");
   EXPECT_NEAR(r.low, 100, 1);
   EXPECT_NEAR(r.high, 200, 1);
+  v[77] = 1e9f;  // one hot voxel
+  const IntensityRange hot = robust_range(ctx, Volume<float>(ctx, g, v), "it");
+  EXPECT_NEAR(hot.low, 100, 1);
+  EXPECT_NEAR(hot.high, 200, 1);
+  v[78] = -32768;  // and padding
+  EXPECT_NEAR(robust_range(ctx, Volume<float>(ctx, g, v), "it").low, 100, 1);
+  v[79] = 3e38f;
+  v[80] = -3e38f;
+  EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, v), "it"), RegistrationError);
   EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), 7)), "it"), RegistrationError);
   EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), NAN)), "it"), RegistrationError);
 }

@@ -22,7 +22,7 @@ enum class HistogramScheme {
   /// Overview: the scheme that the benchmarks found fastest for the sizes at hand.
   automatic,
   /// Overview: one 32-bit histogram per block in shared memory, native atomics, one 64-bit flush per block.
-  /// Good when: fixed_bins * moving_bins * 4 bytes fit in a block's shared memory. Needs: at most 227 KiB of bins on Hopper.
+  /// Good when: fixed_bins * moving_bins * 4 bytes fit in a block's shared memory (227 KiB on Hopper); larger ones take passes.
   shared_atomic,
 };
 
