@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <future>
 
 #include <apps/program.h>
 #include <freeflow/io/field_file.h>
@@ -17,9 +19,12 @@ float smallest(const HostImage& image) {
   return low;
 }
 
-void write_volume(Context& ctx, const std::string& path, const Volume<float>& volume) {
+/// Runs both at the same time: a good part of ITK's writing is done by one thread.
+void write_both(const std::function<void()>& first, const std::function<void()>& second) {
   stop_if_interrupted();
-  write_image(path, volume.geometry(), volume.to_host(ctx), StoredType::float32, ctx.threads());
+  auto background = std::async(std::launch::async, second);
+  first();
+  background.get();
 }
 
 }  // namespace
@@ -27,17 +32,21 @@ void write_volume(Context& ctx, const std::string& path, const Volume<float>& vo
 void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs, const Volume<float>& fixed, const Volume<float>& moving,
                    const RegistrationResult& result, Interpolation interpolation) {
   const Geometry &fixed_grid = fixed.geometry(), &moving_grid = moving.geometry();
+  const int threads = ctx.threads();
   write_affine(outputs.file("0GenericAffine.mat"), result.affine, fixed_grid.center());
+  {
+    const std::vector<float> forward = result.displacement.to_host(ctx), backward = result.inverse.field.to_host(ctx);
+    write_both([&] { write_displacement(outputs.file("1Warp.nii.gz"), fixed_grid, forward, threads); },
+               [&] { write_displacement(outputs.file("1InverseWarp.nii.gz"), fixed_grid, backward, threads); });
+  }
+  const std::vector<float> warped =
+      warp(ctx, moving, fixed_grid, result.affine, &result.displacement, interpolation, smallest(inputs.moving)).to_host(ctx);
+  const std::vector<float> inverse_warped =
+      warp_through(ctx, fixed, moving_grid, result.affine.inverse(), result.inverse.field, interpolation, smallest(inputs.fixed))
+          .to_host(ctx);
+  write_both([&] { write_image(outputs.file("Warped.nii.gz"), fixed_grid, warped, StoredType::float32, threads); },
+             [&] { write_image(outputs.file("InverseWarped.nii.gz"), moving_grid, inverse_warped, StoredType::float32, threads); });
   stop_if_interrupted();
-  write_displacement(ctx, outputs.file("1Warp.nii.gz"), result.displacement);
-  stop_if_interrupted();
-  write_displacement(ctx, outputs.file("1InverseWarp.nii.gz"), result.inverse.field);
-  write_volume(ctx, outputs.file("Warped.nii.gz"),
-               warp(ctx, moving, fixed_grid, result.affine, &result.displacement, interpolation, smallest(inputs.moving)));
-
-  const Eigen::Affine3d back = result.affine.inverse();
-  write_volume(ctx, outputs.file("InverseWarped.nii.gz"),
-               warp_through(ctx, fixed, moving_grid, back, result.inverse.field, interpolation, smallest(inputs.fixed)));
 }
 
 }  // namespace freeflow::apps
