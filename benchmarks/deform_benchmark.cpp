@@ -16,17 +16,9 @@ DisplacementField waves(Context& ctx, double amplitude) {
   return DisplacementField(ctx, grid, test::field_planes(grid.extent, [&](int x, int y, int z) { return test::wave(x, y, z, amplitude); }));
 }
 
-void warp_gradient(benchmark::State& state, Device device) {
-  const std::vector<float> image = test::random_values(grid.extent.count(), 1);
-  const auto run = [&](Context& ctx,
-                       const std::function<void(const std::function<void()>&, const std::function<std::vector<float>()>&)>& use) {
-    const Volume<float> moving(ctx, grid, image);
-    const DisplacementField u = waves(ctx, 3);
-    Volume<float> warped(ctx, grid);
-    DisplacementField gradient(ctx, grid);
-    use([&] { warp_with_gradient(ctx, moving.view(), PointMap{}, u.view(), warped.view(), gradient.view()); },
-        [&] { return gradient.to_host(ctx); });
-  };
+/// Times an operation after its result equalled the CPU's. run(ctx, use) sets it up and calls use(work, result).
+template <class Run>
+void time_against_cpu(benchmark::State& state, Device device, double least_bytes, const Run& run) {
   Context ctx(device), cpu;
   std::vector<float> expected;
   run(cpu, [&](const auto& work, const auto& result) {
@@ -35,12 +27,24 @@ void warp_gradient(benchmark::State& state, Device device) {
   });
   run(ctx, [&](const auto& work, const auto& result) {
     work();
-    time(state, ctx, voxels * (12 + 4 + 16), result() == expected, work);
+    time(state, ctx, least_bytes, result() == expected, work);
+  });
+}
+
+void warp_gradient(benchmark::State& state, Device device) {
+  const std::vector<float> image = test::random_values(grid.extent.count(), 1);
+  time_against_cpu(state, device, voxels * (12 + 4 + 16), [&](Context& ctx, const auto& use) {
+    const Volume<float> moving(ctx, grid, image);
+    const DisplacementField u = waves(ctx, 3);
+    Volume<float> warped(ctx, grid);
+    DisplacementField gradient(ctx, grid);
+    use([&] { warp_with_gradient(ctx, moving.view(), PointMap{}, u.view(), warped.view(), gradient.view()); },
+        [&] { return gradient.to_host(ctx); });
   });
 }
 
 void spline(benchmark::State& state, Device device, bool adjoint) {
-  const auto run = [&](Context& ctx, const auto& use) {
+  time_against_cpu(state, device, voxels * 12, [&](Context& ctx, const auto& use) {
     ControlPointGrid lattice(ctx, grid, Eigen::Vector3d::Constant(5), Eigen::Vector3d::Zero());
     lattice.coefficients() = Buffer<float>(ctx, test::random_values(lattice.coefficients().size(), 3));
     const SplineSampler sampler(ctx, lattice, grid);
@@ -54,16 +58,6 @@ void spline(benchmark::State& state, Device device, bool adjoint) {
           [&] { return gradient.to_host(ctx); });
     else
       use([&] { sampler.evaluate(ctx, std::as_const(lattice).view(), u.view()); }, [&] { return u.to_host(ctx); });
-  };
-  Context ctx(device), cpu;
-  std::vector<float> expected;
-  run(cpu, [&](const auto& work, const auto& result) {
-    work();
-    expected = result();
-  });
-  run(ctx, [&](const auto& work, const auto& result) {
-    work();
-    time(state, ctx, voxels * 12, result() == expected, work);
   });
 }
 
