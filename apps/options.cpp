@@ -1,6 +1,8 @@
 #include <apps/options.h>
 
 #include <charconv>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -114,9 +116,31 @@ ControlSpacing parse_spacing(const std::string& text) {
   return spacing;
 }
 
+LinearOptions linear_options(const CommonOptions& o) {
+  LinearOptions linear;
+  linear.similarity = *parse_similarity(o.similarity);
+  linear.bins = o.bins;
+  linear.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
+  return linear;
+}
+
 Interpolation parse_interpolation(const std::string& text) {
   require(text == "linear" || text == "cubic", "--interpolation '" + text + "' is not one of linear, cubic");
   return text == "linear" ? Interpolation::linear : Interpolation::cubic;
+}
+
+void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {
+  for (const std::string& suffix : suffixes)
+    for (const std::string& input : {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}) {
+      std::error_code none;
+      require(!std::filesystem::equivalent(o.output + suffix, input, none),
+              "the output '" + o.output + suffix + "' is also an input; choose another prefix with -o");
+    }
+}
+
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o) {
+  if (o.quiet) return;
+  for (const std::string& warning : warnings) std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
 }
 
 void validate(const CommonOptions& o) {

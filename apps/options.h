@@ -8,6 +8,7 @@
 
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/ffd.h>
+#include <freeflow/registration/linear.h>
 
 namespace freeflow::apps {
 
@@ -38,7 +39,16 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
 std::vector<int> parse_iterations(const std::string& text);
 /// "16vox", "10mm" or "5" (voxels).
 ControlSpacing parse_spacing(const std::string& text);
+/// What a linear stage takes from the shared options; the rest is the library's default.
+LinearOptions linear_options(const CommonOptions& o);
+inline constexpr const char* linear_search_names = "auto|gradient";
 Interpolation parse_interpolation(const std::string& text);
+
+/// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of the outputs.
+void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes);
+
+/// Warnings on stderr, unless quiet.
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o);
 
 /// Checks what can be checked before reading anything: required files are named, words are known.
 void validate(const CommonOptions& o);

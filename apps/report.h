@@ -5,6 +5,7 @@
 
 #include <apps/images.h>
 #include <boost/program_options.hpp>
+#include <freeflow/registration/linear.h>
 
 namespace freeflow::apps {
 
@@ -20,6 +21,17 @@ struct ReportInput {
   Timings seconds;
   std::size_t predicted_bytes = 0;
 };
+
+struct LinearReportInput {
+  std::string program;
+  const boost::program_options::variables_map& options;
+  const Inputs& inputs;
+  const LinearResult& result;
+  Timings seconds;
+};
+
+/// Throws IoError when the file cannot be written.
+void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& input);
 
 /// Throws IoError when the file cannot be written.
 void write_report(const std::string& path, const Context& ctx, const ReportInput& input);

@@ -9,8 +9,6 @@
 #include <freeflow/registration/ffd_objective.h>
 #include <freeflow/registration/pyramid.h>
 #include <freeflow/registration/unfold.h>
-#include <freeflow/similarity/nmi.h>
-#include <freeflow/similarity/ssd.h>
 
 namespace freeflow {
 
@@ -20,8 +18,7 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::unique_ptr<SimilarityMeasure> make_similarity(const FfdOptions& o) {
-  if (o.similarity == SimilarityKind::ssd) return std::make_unique<Ssd>();
-  return std::make_unique<Nmi>(NmiOptions{o.bins, o.histogram_scheme});
+  return make_similarity(SimilarityChoice{o.similarity, o.bins, o.histogram_scheme});
 }
 
 /// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could follow single voxels.
@@ -69,12 +66,6 @@ std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, con
   const std::size_t sum = images + level + (12 + minimize_bytes_per_parameter * 3 + penalty_bytes_per_node) * lattice.count();
   // Tables, reduction scratch and histograms: small, but a promise of "at most" must hold on small images too.
   return sum + sum / 50 + (std::size_t(1) << 20);
-}
-
-std::optional<SimilarityKind> parse_similarity(std::string_view name) {
-  if (name == "nmi") return SimilarityKind::nmi;
-  if (name == "ssd") return SimilarityKind::ssd;
-  return std::nullopt;
 }
 
 int FfdOptions::iterations_of_level(int level) const {

@@ -2,20 +2,16 @@
 // moving(affine(x + u(x))) is brought to match fixed(x).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/observer.h>
 #include <freeflow/registration/optimizer.h>
+#include <freeflow/registration/similarity_choice.h>
 #include <freeflow/registration/unfold.h>
-#include <freeflow/similarity/joint_histogram/joint_histogram.h>
 
 namespace freeflow {
-
-enum class SimilarityKind { nmi, ssd };
-std::optional<SimilarityKind> parse_similarity(std::string_view name);
 
 /// Distance of the control points on the finest level.
 struct ControlSpacing {
@@ -39,11 +35,6 @@ struct FfdOptions {
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
   int iterations_of_level(int level) const;
-};
-
-struct Masks {
-  const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid; voxels above 0.5 count
-  const Volume<float>* moving = nullptr;  ///< on the moving image's grid
 };
 
 struct RegistrationResult {

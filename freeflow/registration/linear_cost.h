@@ -1,0 +1,34 @@
+// Private: a similarity measure on one level as a function of the linear transform alone.
+#pragma once
+
+#include <vector>
+
+#include <freeflow/registration/affine_gradient.h>
+#include <freeflow/registration/quasi_newton.h>
+#include <freeflow/registration/linear_parameters.h>
+#include <freeflow/similarity/similarity_measure.h>
+
+namespace freeflow {
+
+class LinearCost {
+ public:
+  /// Prepares the measure for the two images, which must outlive this. Allocates; nothing later does.
+  LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed, const Volume<float>& moving);
+
+  /// Cost of a world transform, and its derivative with respect to the 3x4 matrix unless null. Waits once.
+  double evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient = nullptr);
+  /// The same as a function of parameters, infinite where a transform scales by more than 3 from the grid's size.
+  SmoothCost of(const LinearParameters& parameters);
+  int evaluations() const { return evaluations_; }
+
+ private:
+  Context& ctx_;
+  SimilarityMeasure& measure_;
+  const Volume<float>&fixed_, &moving_;
+  Buffer<float> force_;
+  Buffer<double> scalars_;  // moments, cost
+  AffineGradient sums_;
+  int evaluations_ = 0;
+};
+
+}  // namespace freeflow
