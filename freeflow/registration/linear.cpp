@@ -22,6 +22,7 @@ class LinearRun {
   LinearRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options, const Masks& masks,
             Observer& observer)
       : ctx_(ctx), options_(options), observer_(observer), levels_(ctx, fixed, moving, masks, options.levels),
+        guard_(ctx, levels_[0].fixed, levels_[0].moving),
         measure_(make_similarity({options.similarity, options.bins, options.histogram_scheme})) {
     const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
     measure_->set_range(ctx, typical.fixed, typical.moving);
@@ -33,6 +34,7 @@ class LinearRun {
     const LinearParameters as_model(options_.model, result.center, levels_.fixed_content().radius_mm, options_.initial);
     const Eigen::Affine3d start = as_model.affine(as_model.start());
     result.overlap_before = overlap(start);
+    guard_.allow_for(guard_.overlap(start));
     std::vector<LinearCandidate> candidates{{start, 0}};
     for (int l = 0; l < levels_.count(); ++l) {
       const auto level_start = Clock::now();
@@ -65,7 +67,7 @@ class LinearRun {
 
   void add_candidates(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start, LevelRecord& record) {
     constexpr int wanted = 5;
-    for (const LinearCandidate& c : search_rotations(ctx_, levels_, start, wanted, record, observer_)) candidates.push_back(c);
+    for (const LinearCandidate& c : search_rotations(ctx_, levels_, start, wanted, guard_, record, observer_)) candidates.push_back(c);
   }
 
   /// Descends from each candidate; several with few parameters, coarse levels decide which of them go on.
@@ -92,7 +94,7 @@ class LinearRun {
     o.longest_step = 3 * levels_.spacing_mm(l);
     o.smallest_step = 0.01 * levels_.spacing_mm(l);
     Eigen::VectorXd p = parameters.start();
-    candidate.cost = minimize_quasi_newton(cost.of(parameters), p, curvature, o, record, observer_);
+    candidate.cost = minimize_quasi_newton(cost.of(parameters, guard_), p, curvature, o, record, observer_);
     candidate.world = parameters.affine(p);
   }
 
@@ -125,6 +127,7 @@ class LinearRun {
   const LinearOptions& options_;
   Observer& observer_;
   LinearLevels levels_;
+  OverlapGuard guard_;
   std::unique_ptr<SimilarityMeasure> measure_;
   Eigen::MatrixXd curvature_;  // of the full model, carried from level to level
 };

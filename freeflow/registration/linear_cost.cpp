@@ -29,12 +29,12 @@ double LinearCost::evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 
   return host.back();
 }
 
-SmoothCost LinearCost::of(const LinearParameters& parameters) {
-  return [this, &parameters](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
+SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard& guard) {
+  return [this, &parameters, &guard](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
     const Eigen::Affine3d world = parameters.affine(p);
     constexpr double most = 3;  // beyond, the transform has run away from the images
     const double determinant = world.linear().determinant();
-    if (!(determinant < most * most * most && determinant > 1 / (most * most * most))) return double(INFINITY);
+    if (!(determinant < most * most * most && determinant > 1 / (most * most * most)) || !guard.accepts(world)) return double(INFINITY);
     if (!gradient) return evaluate(world);
     Eigen::Matrix<double, 3, 4> by_world;
     const double cost = evaluate(world, &by_world);

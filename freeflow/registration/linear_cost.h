@@ -6,6 +6,7 @@
 #include <freeflow/registration/affine_gradient.h>
 #include <freeflow/registration/quasi_newton.h>
 #include <freeflow/registration/linear_parameters.h>
+#include <freeflow/registration/overlap_guard.h>
 #include <freeflow/similarity/similarity_measure.h>
 
 namespace freeflow {
@@ -17,8 +18,8 @@ class LinearCost {
 
   /// Cost of a world transform, and its derivative with respect to the 3x4 matrix unless null. Waits once.
   double evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient = nullptr);
-  /// The same as a function of parameters, infinite where a transform scales by more than 3 from the grid's size.
-  SmoothCost of(const LinearParameters& parameters);
+  /// The same as a function of parameters; infinite where the guard refuses and where the volume changes more than 27-fold.
+  SmoothCost of(const LinearParameters& parameters, const OverlapGuard& guard);
   int evaluations() const { return evaluations_; }
 
  private:

@@ -27,19 +27,24 @@ double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
 namespace {
 
 constexpr int grid_rotations = 600, beams = 24, batch = 640;
-constexpr double smallest_overlap = 0.25;  // below, statistics of the rest of the head mean little
 
 class Search {
  public:
   Search(Context& ctx, const LinearLevels& levels, LevelRecord& record)
       : ctx_(ctx), levels_(levels), record_(record), scorer_(ctx, levels[0].fixed, levels[0].moving, batch) {}
 
-  void score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling) {
+  /// Returns the largest overlap among them.
+  double score(std::vector<LinearCandidate>& candidates, double smallest_overlap) {
     std::vector<PointMap> maps;
     for (const LinearCandidate& c : candidates) maps.push_back(index_map(levels_[0].fixed.geometry(), c.world, levels_[0].moving.geometry()));
-    const std::vector<CandidateScore> scores = scorer_.score(ctx_, maps, sampling, smallest_overlap);
-    for (std::size_t i = 0; i < scores.size(); ++i) candidates[i].cost = scores[i].cost;
+    const std::vector<CandidateScore> scores = scorer_.score(ctx_, maps, CandidateSampling::linear, smallest_overlap);
+    double largest = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      candidates[i].cost = scores[i].cost;
+      largest = std::max(largest, scores[i].overlap);
+    }
     record_.evaluations += int(scores.size());
+    return largest;
   }
 
   /// Sorted by cost, without those near a better one.
@@ -58,7 +63,7 @@ class Search {
   }
 
   /// Every beam and its twelve neighbours; each beam becomes the best of its own.
-  void pattern_step(std::vector<LinearCandidate>& beam, double step_mm, double degrees) {
+  void pattern_step(std::vector<LinearCandidate>& beam, double step_mm, double degrees, double smallest_overlap) {
     const Eigen::Vector3d center = levels_.fixed_content().center;
     std::vector<LinearCandidate> tried;
     for (const LinearCandidate& b : beam)
@@ -72,7 +77,7 @@ class Search {
           tried.push_back(moved);
           tried.push_back(turned);
         }
-    score(tried, CandidateSampling::linear);
+    score(tried, smallest_overlap);
     for (std::size_t i = 0; i < tried.size(); ++i)
       if (LinearCandidate& own = beam[i / 12]; tried[i].cost < own.cost) own = tried[i];
   }
@@ -87,7 +92,7 @@ class Search {
 }  // namespace
 
 std::vector<LinearCandidate> search_rotations(Context& ctx, const LinearLevels& levels, const Eigen::Affine3d& start, int wanted,
-                                              LevelRecord& record, Observer& observer) {
+                                              OverlapGuard& guard, LevelRecord& record, Observer& observer) {
   Search search(ctx, levels, record);
   const Eigen::Vector3d from = levels.fixed_content().center, to = levels.moving_content().center;
   const auto about_centers = [&](const Eigen::Matrix3d& linear) {
@@ -100,14 +105,16 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const LinearLevels& 
   const Eigen::Matrix3d shape = parts.rotation.transpose() * start.linear();
   std::vector<LinearCandidate> all{{start, 0}, about_centers(start.linear())};
   for (const Eigen::Matrix3d& rotation : spread_rotations(grid_rotations)) all.push_back(about_centers(rotation * shape));
-  search.score(all, CandidateSampling::linear);
+  guard.allow_for(search.score(all, 0));
+  for (LinearCandidate& c : all)
+    if (!guard.accepts(c.world)) c.cost = 0;
   // The start keeps a beam of its own whatever it scores.
   std::vector<LinearCandidate> beam = search.distinct(all, 15, beams);
   beam.insert(beam.begin(), all.begin(), all.begin() + 2);
   const double radius = levels.fixed_content().radius_mm;
   for (const auto& [share, degrees] : {std::pair{0.25, 18.0}, {0.25, 18.0}, {0.12, 10.0}, {0.12, 10.0}, {0.06, 5.0}}) {
     if (observer.stop_requested()) throw Cancelled{};
-    search.pattern_step(beam, share * radius, degrees);
+    search.pattern_step(beam, share * radius, degrees, guard.smallest());
   }
   return search.distinct(beam, 20, std::size_t(wanted));
 }

@@ -5,6 +5,7 @@
 
 #include <freeflow/registration/linear_levels.h>
 #include <freeflow/registration/observer.h>
+#include <freeflow/registration/overlap_guard.h>
 
 namespace freeflow {
 
@@ -21,8 +22,9 @@ double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
 /// The most promising transforms, best first, each at least 20 degrees or a quarter of the object from the others. Scores `start`, and
 /// about the centres of mass the start's rotation and a grid over all; the best move on by pattern search in rotation and translation.
-/// Scored by mutual information of a small histogram, whatever the measure of the refinement.
+/// Scored by mutual information of a small histogram, whatever the measure of the refinement. The guard learns the overlap that the
+/// centres of mass allow, and none that it refuses is returned.
 std::vector<LinearCandidate> search_rotations(Context& ctx, const LinearLevels& levels, const Eigen::Affine3d& start, int wanted,
-                                              LevelRecord& record, Observer& observer);
+                                              OverlapGuard& guard, LevelRecord& record, Observer& observer);
 
 }  // namespace freeflow
