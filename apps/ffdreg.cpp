@@ -1,6 +1,8 @@
 // ffdreg: nonrigid registration by a B-spline free-form deformation.
 #include <cstdio>
 
+#include <optional>
+
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/progress.h>
@@ -98,9 +100,20 @@ int run(int argc, char** argv) {
   stop_if_interrupted();
 
   const std::size_t predicted = predict_ffd_bytes(fixed.geometry(), moving.geometry(), ffd, masks);
+  std::optional<LinearResult> linear;
   Progress progress(o.common.similarity, work_per_level(fixed.geometry(), ffd), verbosity(o.common));
   progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
                     " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+  if (o.common.linear != "none") {
+    LinearOptions options = linear_options(o.common);
+    options.model = *parse_linear_model(o.common.linear);
+    options.initial = ffd.initial;
+    Progress linear_progress(o.common.similarity, {}, verbosity(o.common));
+    linear = register_linear(ctx, fixed, moving, options, masks, &linear_progress);
+    warn(linear->warnings);
+    ffd.initial = linear->affine;
+    seconds.linear = watch.lap();
+  }
   const RegistrationResult result = register_ffd(ctx, fixed, moving, ffd, masks, &progress);
   warn(result.warnings);
   seconds.nonrigid = result.nonrigid_seconds;
@@ -109,7 +122,7 @@ int run(int argc, char** argv) {
 
   write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
   seconds.writing = watch.lap();
-  write_report(outputs.file("report.json"), ctx, {"ffdreg", found, inputs, result, seconds, predicted});
+  write_report(outputs.file("report.json"), ctx, {"ffdreg", found, inputs, linear, result, seconds, predicted});
   stop_if_interrupted();
   outputs.commit();
   return done;

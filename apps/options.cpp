@@ -24,7 +24,8 @@ po::options_description common_options(CommonOptions& v) {
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"), "only moving voxels above 0.5 here count")        //
       ("init", text(v.init)->value_name("FILE|moments|center|identity"),
        "where to start: an ITK affine (.mat, .tfm, .txt; fixed to moving), centres of mass, or centres of the grids")  //
-      ("linear", text(v.linear)->value_name("none"), "linear stage before the nonrigid one");
+      ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
+       "linear stage before the nonrigid one, from any starting rotation; none: start as --init says");
   match.add_options()                                                                                                   //
       ("similarity,s", text(v.similarity)->value_name("nmi|ssd"), "nmi: any modalities; ssd: same modality and scale")  //
       ("bins", number(v.bins)->value_name("N"), "histogram bins per axis, 16 to 256")                                   //
@@ -151,7 +152,8 @@ void validate(const CommonOptions& o) {
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
   require(o.estimator == "parzen", "--estimator '" + o.estimator + "' is not available in this version; use parzen");
-  require(o.linear == "none", "--linear '" + o.linear + "' is not available in this version; use none, with --init for a start");
+  require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
+          "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   parse_interpolation(o.interpolation);

@@ -15,7 +15,7 @@ namespace freeflow::apps {
 struct CommonOptions {
   std::string fixed, moving, output;
   std::string fixed_mask, moving_mask;
-  std::string init = "identity", linear = "none";
+  std::string init = "identity", linear = "affine";
   std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto";
   int bins = 64;
   int levels = 3;

@@ -127,6 +127,11 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
   json["memory_bytes"] = {
       {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
   json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
+  if (in.linear) {
+    json["linear"] = linear_json(*in.linear);
+    for (const LevelRecord& level : in.linear->levels) json["linear"]["levels"].push_back(level_json(level));
+    for (const std::string& warning : in.linear->warnings) json["warnings"].push_back(warning);
+  }
   json["jacobian"] = {{"min", r.jacobian.min},
                       {"max", r.jacobian.max},
                       {"mean_log", r.jacobian.mean_log},

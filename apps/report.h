@@ -1,6 +1,7 @@
 // PREFIXreport.json: what was asked, what was done, how well and how fast.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <apps/images.h>
@@ -17,6 +18,7 @@ struct ReportInput {
   std::string program;
   const boost::program_options::variables_map& options;
   const Inputs& inputs;
+  const std::optional<LinearResult>& linear;  ///< of the stage before, where there was one
   const RegistrationResult& result;
   Timings seconds;
   std::size_t predicted_bytes = 0;
