@@ -31,7 +31,7 @@ const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.ni
 struct LinregOptions {
   CommonOptions common;
   int dof = 12;
-  std::string search = "auto";
+  std::string search = "auto", resolution = "0.02,0.05";
 };
 
 po::options_description all_options(LinregOptions& o) {
@@ -41,7 +41,9 @@ po::options_description all_options(LinregOptions& o) {
       ("dof", po::value(&o.dof)->default_value(o.dof)->value_name("6|7|9|12"),
        "what is free: 6 rotation and translation, 7 and one scale, 9 and three scales, 12 and skew")  //
       ("search", po::value(&o.search)->default_value(o.search)->value_name(linear_search_names),
-       "auto: all rotations, then gradient; the others start where --init says");
+       "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell and hill start where --init says")  //
+      ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
+       "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory");
   po::options_description all = common_options(o.common);
   all.add(own);
   return all;
@@ -57,6 +59,9 @@ LinearOptions library_options(const LinregOptions& o) {
   const auto search = parse_linear_search(o.search);
   require(search.has_value(), "--search '" + o.search + "' is not one of " + linear_search_names);
   linear.search = *search;
+  char rest = 0;
+  require(std::sscanf(o.resolution.c_str(), "%lf,%lf%c", &linear.resolution.mm, &linear.resolution.degrees, &rest) == 2,
+          "--powell-resolution '" + o.resolution + "' is not of the form 0.02,0.05");
   linear.validate();
   return linear;
 }

@@ -41,7 +41,7 @@ std::vector<int> parse_iterations(const std::string& text);
 ControlSpacing parse_spacing(const std::string& text);
 /// What a linear stage takes from the shared options; the rest is the library's default.
 LinearOptions linear_options(const CommonOptions& o);
-inline constexpr const char* linear_search_names = "auto|gradient";
+inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|flirt";
 Interpolation parse_interpolation(const std::string& text);
 
 /// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of the outputs.

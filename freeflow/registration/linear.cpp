@@ -7,6 +7,7 @@
 
 #include <freeflow/registration/linear_cost.h>
 #include <freeflow/registration/linear_levels.h>
+#include <freeflow/registration/powell.h>
 #include <freeflow/registration/rotation_search.h>
 
 namespace freeflow {
@@ -43,7 +44,7 @@ class LinearRun {
       record.levels = levels_.count();
       record.grid = levels_[l].fixed.extent();
       record.max_iterations = options_.iterations_of_level(l);
-      if (l == 0 && options_.search == LinearSearch::automatic) add_candidates(candidates, start, record);
+      add_candidates(candidates, l, start, record);
       LinearCost cost(ctx_, *measure_, levels_[l].fixed, levels_[l].moving);
       refine(candidates, cost, l, record);
       if (l + 1 == levels_.count()) keep_the_better(candidates.front(), start, cost, result);
@@ -65,52 +66,67 @@ class LinearRun {
                             {nullptr, finest.fixed.extent()});
   }
 
-  void add_candidates(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start, LevelRecord& record) {
-    constexpr int wanted = 5;
-    for (const LinearCandidate& c : search_rotations(ctx_, levels_, start, wanted, guard_, record, observer_)) candidates.push_back(c);
+  bool rigid() const { return options_.model == LinearModel::rigid; }
+
+  /// What the searches of all rotations find on the coarsest level, and FLIRT's perturbations on the second.
+  void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start, LevelRecord& record) {
+    const SearchSetting setting{levels_, guard_, record, observer_};
+    if (l == 0 && options_.search == LinearSearch::automatic) {
+      constexpr int wanted = 5;
+      for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted)) candidates.push_back(c);
+    }
+    if (options_.search == LinearSearch::flirt) {
+      constexpr int wanted = 3;
+      if (l == 0) candidates = search_flirt(ctx_, setting, start, rigid(), wanted);
+      if (l == 1) candidates = perturb_flirt(ctx_, setting, l, candidates, rigid());
+    }
   }
 
-  /// Descends from each candidate; several with few parameters, coarse levels decide which of them go on.
+  /// Descends from each candidate. Several, and any on the coarsest level, with few parameters; coarse levels decide which go on.
   void refine(std::vector<LinearCandidate>& candidates, LinearCost& cost, int l, LevelRecord& record) {
-    const LinearModel few = options_.model == LinearModel::rigid ? LinearModel::rigid : LinearModel::similarity;
+    const bool last = l + 1 == levels_.count();
     if (l == 0 || candidates.size() > 1) {
       for (LinearCandidate& c : candidates) {
         Eigen::MatrixXd curvature;
-        descend(c, few, cost, l, std::min(record.max_iterations, 20), curvature, record);
+        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l, std::min(record.max_iterations, 20), curvature, record);
       }
-      candidates = best_of(candidates, l == 0 && levels_.count() > 1 ? 3 : 1);
+      const double near_mm = 2 * levels_.spacing_mm(0);
+      candidates = distinct(candidates, levels_.fixed_content().center, 8, near_mm, l == 0 && !last ? 3 : 1);
     }
-    if (candidates.size() == 1 && (l > 0 || levels_.count() == 1)) {
-      descend(candidates.front(), options_.model, cost, l, record.max_iterations, curvature_, record);
-    }
+    if (candidates.size() > 1 || (l == 0 && !last)) return;
+    const bool flirt = options_.search == LinearSearch::flirt;
+    if (flirt && l == 1 && !last) return;
+    if (flirt && l == 2 && options_.model == LinearModel::affine)
+      descend(candidates.front(), LinearModel::scaled, cost, l, record.max_iterations, curvature_, record);
+    descend(candidates.front(), options_.model, cost, l, record.max_iterations, curvature_, record);
   }
 
   void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l, int iterations, Eigen::MatrixXd& curvature,
                LevelRecord& record) {
-    const LinearParameters parameters(model, levels_.fixed_content().center, levels_.fixed_content().radius_mm, candidate.world);
-    QuasiNewtonOptions o;
-    o.max_iterations = iterations;
-    o.first_step = 0.5 * levels_.spacing_mm(l);
-    o.longest_step = 3 * levels_.spacing_mm(l);
-    o.smallest_step = 0.01 * levels_.spacing_mm(l);
+    const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
+    const LinearParameters parameters(model, levels_.fixed_content().center, radius, candidate.world);
+    const SmoothCost smooth = cost.of(parameters, guard_);
     Eigen::VectorXd p = parameters.start();
-    candidate.cost = minimize_quasi_newton(cost.of(parameters, guard_), p, curvature, o, record, observer_);
-    candidate.world = parameters.affine(p);
-  }
-
-  std::vector<LinearCandidate> best_of(std::vector<LinearCandidate> all, std::size_t most) const {
-    std::stable_sort(all.begin(), all.end(), [](const LinearCandidate& a, const LinearCandidate& b) {
-      return std::isfinite(a.cost) && (!std::isfinite(b.cost) || a.cost < b.cost);
-    });
-    const Eigen::Vector3d center = levels_.fixed_content().center;
-    std::vector<LinearCandidate> kept;
-    for (const LinearCandidate& c : all) {
-      const bool seen = std::any_of(kept.begin(), kept.end(), [&](const LinearCandidate& k) {
-        return angle_between(c.world, k.world) < 8 && (c.world * center - k.world * center).norm() < 2 * levels_.spacing_mm(0);
-      });
-      if (!seen && kept.size() < most) kept.push_back(c);
+    if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {
+      QuasiNewtonOptions o;
+      o.max_iterations = iterations;
+      o.first_step = 0.5 * spacing;
+      o.longest_step = 3 * spacing;
+      o.smallest_step = 0.01 * spacing;
+      candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer_);
+    } else {
+      const PlainCost plain = [&](const Eigen::VectorXd& q) { return smooth(q, nullptr); };
+      const double coarseness = spacing / levels_.spacing_mm(levels_.count() - 1);
+      PowellOptions o;
+      o.resolution = Eigen::VectorXd::Constant(p.size(), coarseness * options_.resolution.degrees * EIGEN_PI / 180 * radius);
+      o.resolution.segment<3>(3).setConstant(coarseness * options_.resolution.mm);
+      o.max_rounds = iterations;
+      o.first_step = spacing;
+      o.smallest_step = 0.02 * spacing;
+      candidate.cost = options_.search == LinearSearch::hill ? minimize_hill(plain, p, o, record, observer_)
+                                                             : minimize_powell(plain, p, o, record, observer_);
     }
-    return kept;
+    candidate.world = parameters.affine(p);
   }
 
   /// A start that is better than what was found stays.
@@ -137,6 +153,9 @@ class LinearRun {
 std::optional<LinearSearch> parse_linear_search(std::string_view name) {
   if (name == "auto") return LinearSearch::automatic;
   if (name == "gradient") return LinearSearch::gradient;
+  if (name == "powell") return LinearSearch::powell;
+  if (name == "hill") return LinearSearch::hill;
+  if (name == "flirt") return LinearSearch::flirt;
   return std::nullopt;
 }
 
@@ -152,6 +171,8 @@ void LinearOptions::validate() const {
           "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
   for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
   require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
+  require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 && resolution.degrees <= 10,
+          "the resolutions of Powell's search must lie between 0 and 10");
   require(smallest_overlap >= 0 && smallest_overlap <= 1, "the smallest overlap must lie between 0 and 1");
   require(initial.matrix().allFinite() && initial.linear().determinant() > 1e-6,
           "the initial transform is not an invertible affine that keeps left and right");

@@ -20,8 +20,23 @@ enum class LinearSearch {
   /// Overview: descent along the gradient from the start, level by level: BFGS, for SSD Gauss-Newton.
   /// Good when: the start is within about 20 degrees and a quarter of the object.
   gradient,
+  /// Overview: Powell's directions from the start, level by level, with a resolution per parameter and a memory (Shams 2010).
+  /// Good when: the gradient is not to be trusted. Several times the evaluations of `gradient`.
+  powell,
+  /// Overview: hill climbing from the start, level by level (Ledig 2010).
+  hill,
+  /// Overview: FLIRT's four stages as Li 2016 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three candidates and their neighbours at
+  /// 4 mm, 7, 9 and 12 parameters at 2 mm, all at 1 mm, by Powell's search.
+  /// Good when: its results are to be compared. `automatic` is as robust and faster.
+  flirt
 };
 std::optional<LinearSearch> parse_linear_search(std::string_view name);
+
+/// Powell's search evaluates nothing nearer than this to a point that it has evaluated; in proportion on coarser levels.
+struct PowellResolution {
+  double mm = 0.02;       ///< of translations
+  double degrees = 0.05;  ///< of rotations; scales and skews: what moves the head's edge as far
+};
 
 struct LinearOptions {
   SimilarityKind similarity = SimilarityKind::nmi;
@@ -29,8 +44,10 @@ struct LinearOptions {
   HistogramScheme histogram_scheme = HistogramScheme::automatic;
   LinearModel model = LinearModel::affine;
   LinearSearch search = LinearSearch::automatic;
-  int levels = 4;               ///< of about 8, 4, 2 and 1 mm for a head; levels finer than the images are left out
+  /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than the images are left out.
+  int levels = 3;
   std::vector<int> iterations;  ///< at most so many, one value or one per level, coarse to fine; empty: 40, 30, 15, 6
+  PowellResolution resolution;  ///< of the searches powell and flirt; zeros: no memory
   double smallest_overlap = 0.05;                         ///< of the fixed voxels; less is a failure
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
 
