@@ -9,7 +9,7 @@
 #include <freeflow/registration/ffd_objective.h>
 #include <freeflow/registration/pyramid.h>
 #include <freeflow/registration/unfold.h>
-#include <freeflow/similarity/nmi.h>
+#include <freeflow/similarity/mutual_information.h>
 #include <freeflow/similarity/ssd.h>
 
 namespace freeflow {
@@ -21,7 +21,8 @@ double seconds_since(Clock::time_point start) { return std::chrono::duration<dou
 
 std::unique_ptr<SimilarityMeasure> make_similarity(const FfdOptions& o) {
   if (o.similarity == SimilarityKind::ssd) return std::make_unique<Ssd>();
-  return std::make_unique<Nmi>(NmiOptions{o.bins, o.histogram_scheme});
+  return std::make_unique<MutualInformation>(
+      MutualInformationOptions{Information::nmi, o.bins, o.bins, Estimator::parzen, o.histogram_scheme});
 }
 
 /// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could follow single voxels.

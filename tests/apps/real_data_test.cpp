@@ -10,6 +10,7 @@
 
 #include "apps/program_test_support.h"
 #include "support/phantoms.h"
+#include "support/real_data.h"
 
 namespace freeflow {
 namespace {
