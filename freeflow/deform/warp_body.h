@@ -55,7 +55,36 @@ struct WarpLinearBody {
   }
 };
 
-/// Cubic B-spline interpolation from coefficients, mirrored at the border; outside where `original` has no value nearby.
+FREEFLOW_HD int mirror_index(int i, int n) {
+  if (n == 1) return 0;
+  if (i < 0) i = -i;
+  return i >= n ? 2 * n - 2 - i : i;
+}
+
+/// Cubic B-spline interpolation from coefficients, mirrored at the border; NaN where the nearest voxel of `original` has no value.
+FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients, VolumeView<const float> original, const Vec3f& p) {
+  const float nearest = sample_nearest(original, p);
+  if (nearest != nearest) return NAN;
+  const Extent n = coefficients.extent;
+  const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
+  float wx[4], wy[4], wz[4];
+  bspline_weights(cx.fraction, wx);
+  bspline_weights(cy.fraction, wy);
+  bspline_weights(cz.fraction, wz);
+  int ix[4];
+  for (int a = 0; a < 4; ++a) ix[a] = mirror_index(cx.low - 1 + a, n.x);
+  float sum = 0;
+  for (int c = 0; c < 4; ++c)
+    for (int b = 0; b < 4; ++b) {
+      const float* line = coefficients.data + coefficients.offset(0, mirror_index(cy.low - 1 + b, n.y), mirror_index(cz.low - 1 + c, n.z));
+      float row = 0;
+      for (int a = 0; a < 4; ++a) row = fma_(wx[a], line[ix[a]], row);
+      sum = fma_(wz[c] * wy[b], row, sum);
+    }
+  return sum;
+}
+
+/// `fill` where the sample has no value.
 template <class Point>
 struct WarpCubicBody {
   Point point;
@@ -63,34 +92,9 @@ struct WarpCubicBody {
   VolumeView<float> out;
   float fill;
 
-  static FREEFLOW_HD int mirror(int i, int n) {
-    if (n == 1) return 0;
-    if (i < 0) i = -i;
-    return i >= n ? 2 * n - 2 - i : i;
-  }
-
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const Vec3f p = point(x, y, z);
-    const float nearest = sample_nearest(original, p);
-    if (nearest != nearest) {
-      out(x, y, z) = fill;
-      return;
-    }
-    const Extent n = coefficients.extent;
-    const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
-    float wx[4], wy[4], wz[4];
-    bspline_weights(cx.fraction, wx);
-    bspline_weights(cy.fraction, wy);
-    bspline_weights(cz.fraction, wz);
-    float sum = 0;
-    for (int c = 0; c < 4; ++c)
-      for (int b = 0; b < 4; ++b) {
-        float row = 0;
-        for (int a = 0; a < 4; ++a)
-          row = fma_(wx[a], coefficients(mirror(cx.low - 1 + a, n.x), mirror(cy.low - 1 + b, n.y), mirror(cz.low - 1 + c, n.z)), row);
-        sum = fma_(wz[c] * wy[b], row, sum);
-      }
-    out(x, y, z) = sum;
+    const float v = sample_cubic(coefficients, original, point(x, y, z));
+    out(x, y, z) = v == v ? v : fill;
   }
 };
 

@@ -1,6 +1,6 @@
 #include <freeflow/registration/similarity_choice.h>
 
-#include <freeflow/similarity/nmi.h>
+#include <freeflow/similarity/mutual_information.h>
 #include <freeflow/similarity/ssd.h>
 
 namespace freeflow {
@@ -13,7 +13,8 @@ std::optional<SimilarityKind> parse_similarity(std::string_view name) {
 
 std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& choice) {
   if (choice.kind == SimilarityKind::ssd) return std::make_unique<Ssd>();
-  return std::make_unique<Nmi>(NmiOptions{choice.bins, choice.histogram_scheme});
+  return std::make_unique<MutualInformation>(
+      MutualInformationOptions{Information::nmi, choice.bins, choice.bins, Estimator::parzen, choice.histogram_scheme});
 }
 
 }  // namespace freeflow

@@ -6,7 +6,7 @@
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/similarity/candidate_scores_body.h>
 #include <freeflow/similarity/intensity_range_body.h>
-#include <freeflow/similarity/nmi_body.h>
+#include <freeflow/similarity/mutual_information_body.h>
 
 namespace freeflow {
 

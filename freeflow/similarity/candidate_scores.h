@@ -15,7 +15,7 @@ struct CandidateScore {
 
 enum class CandidateSampling { nearest, linear };
 
-/// Normalised mutual information (nmi.h) of plain counts in a small histogram. Every candidate has a histogram of its own;
+/// Normalised mutual information (mutual_information.h) of plain counts in a small histogram. Every candidate has a histogram of its own;
 /// on the CPU the threads share the candidates out, on a GPU a block or several count each.
 class CandidateNmi {
  public:

@@ -21,7 +21,7 @@ FREEFLOW_HD int candidate_bin(const CandidateInput& in, const PointMap& map, int
   const int f = in.fixed_bin(x, y, z);
   const Vec3f p = map_point(map, float(x), float(y), float(z));
   const float v = in.nearest ? sample_nearest(in.moving_in_bins, p) : sample_linear(in.moving_in_bins, p);
-  const bool counts = (f != HistogramInput::no_bin) & (v == v);
+  const bool counts = (f != SampledPair::no_bin) & (v == v);
   return counts ? f * bins + int(v + 0.5f) : -1;
 }
 

@@ -62,12 +62,4 @@ inline std::string program_path(const std::string& name, const std::string& buil
   return std::filesystem::exists(beside) ? beside.string() : built;
 }
 
-/// The folder of real images, or an empty path.
-inline std::filesystem::path real_data() {
-  if (const char* named = std::getenv("FREEFLOW_DATA")) return named;
-  const char* source = std::getenv("FREEFLOW_SOURCE_DIR");
-  const std::filesystem::path beside = std::filesystem::path(source ? source : ".") / "../shared/data";
-  return std::filesystem::exists(beside) ? beside : std::filesystem::path();
-}
-
 }  // namespace freeflow::test

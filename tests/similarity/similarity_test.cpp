@@ -1,11 +1,11 @@
 // Values against double-precision oracles, forces against central differences of those oracles, masks and ranges.
 #include <freeflow/similarity/intensity_range.h>
-#include <freeflow/similarity/nmi.h>
+#include <freeflow/similarity/mutual_information.h>
 #include <freeflow/similarity/ssd.h>
 
 #include <memory>
 
-#include "reference/nmi.h"
+#include "reference/joint_density.h"
 #include "reference/trilinear.h"
 #include "support/devices.h"
 #include "support/phantoms.h"
@@ -34,41 +34,81 @@ struct Scene {
     m_range = robust_range(cpu, Volume<float>(cpu, moving, m), "moving");
   }
 
-  double warped(std::size_t i, const Eigen::Vector3d& extra) const {
+  Eigen::Vector3d position(std::size_t i, const Eigen::Vector3d& extra) const {
     const std::size_t n = fixed.extent.count();
     const Eigen::Vector3d q = Eigen::Vector3d(double(i % 21), double(i / 21 % 19), double(i / 399)) +
                               Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
     Eigen::Vector3d p;
     for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
-    return reference::trilinear({moving.extent, m}, p);
+    return p;
   }
+  double warped(std::size_t i, const Eigen::Vector3d& extra) const { return reference::trilinear({moving.extent, m}, position(i, extra)); }
 };
 
 /// The oracle's energy with one voxel displaced a little more.
-class NmiOracle {
+class InformationOracle {
  public:
-  NmiOracle(const Scene& s, int bins) : s_(s), bins_(bins) {
+  InformationOracle(const Scene& s, const MutualInformationOptions& o) : s_(s), o_(o), density_(o.fixed_bins, o.moving_bins) {
+    const float scale = float(o.moving_bins - 3) / (s.m_range.high - s.m_range.low);
+    for (float v : s.m) moving_in_bins_.push_back(std::fma(v - s.m_range.low, scale, 1.0f));
     for (std::size_t i = 0; i < s.f.size(); ++i) {
-      const double b = (s.f[i] - s.f_range.low) * (bins - 1) / double(s.f_range.high - s.f_range.low);
-      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, bins - 1.0) + 0.5) : -1);
-      moving_.push_back(in_bins(s.warped(i, Eigen::Vector3d::Zero())));
+      const double b = (s.f[i] - s.f_range.low) * (o.fixed_bins - 1) / double(s.f_range.high - s.f_range.low);
+      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, o.fixed_bins - 1.0) + 0.5) : -1);
+      add(density_, i, s.position(i, Eigen::Vector3d::Zero()), 1);
     }
   }
-  double cost() const { return -reference::nmi(fixed_, moving_, bins_); }
-  double cost_with(std::size_t i, const Eigen::Vector3d& extra) {
-    const double kept = std::exchange(moving_[i], in_bins(s_.warped(i, extra)));
-    const double result = cost();
-    moving_[i] = kept;
-    return result;
+  reference::JointDensity::Entropies entropies() const { return density_.entropies(); }
+  double cost() const { return cost_of(density_); }
+  double cost_with(std::size_t i, const Eigen::Vector3d& extra) const {
+    reference::JointDensity changed = density_;
+    add(changed, i, s_.position(i, Eigen::Vector3d::Zero()), -1);
+    add(changed, i, s_.position(i, extra), 1);
+    return cost_of(changed);
+  }
+  /// With the warped intensity of one voxel changed.
+  double cost_with_intensity(std::size_t i, double change) const {
+    reference::JointDensity changed = density_;
+    const double value = s_.warped(i, Eigen::Vector3d::Zero());
+    changed.add_window(fixed_[i], in_bins(value), o_.estimator == Estimator::parzen_both, -1);
+    changed.add_window(fixed_[i], in_bins(value + change), o_.estimator == Estimator::parzen_both, 1);
+    return cost_of(changed);
   }
 
  private:
+  double cost_of(const reference::JointDensity& density) const {
+    const auto h = density.entropies();
+    return o_.measure == Information::nmi                  ? -h.nmi()
+           : o_.measure == Information::mi                 ? -h.mi()
+           : o_.measure == Information::conditional_moving ? h.joint - h.fixed
+                                                           : h.joint - h.moving;
+  }
   /// The library clips intensities at the voxels, before interpolating; the scene's moving image is clipped when it is made.
-  double in_bins(double v) const { return 1 + (v - s_.m_range.low) * (bins_ - 3) / double(s_.m_range.high - s_.m_range.low); }
+  double in_bins(double v) const { return 1 + (v - s_.m_range.low) * (o_.moving_bins - 3) / double(s_.m_range.high - s_.m_range.low); }
+  void add(reference::JointDensity& density, std::size_t i, const Eigen::Vector3d& p, double times) const {
+    const double value = reference::trilinear({s_.moving.extent, s_.m}, p);
+    if (fixed_[i] < 0 || std::isnan(value)) return;
+    if (o_.estimator == Estimator::hard)
+      density.add(fixed_[i], int(in_bins(value) + 0.5), times);
+    else if (o_.estimator != Estimator::partial_volume)
+      density.add_window(fixed_[i], in_bins(value), o_.estimator == Estimator::parzen_both, times);
+    else
+      add_neighbours(density, fixed_[i], p, times);
+  }
+  void add_neighbours(reference::JointDensity& density, int f, const Eigen::Vector3d& p, double times) const {
+    const Extent n = s_.moving.extent;
+    const Eigen::Vector3d q = p.cwiseMax(Eigen::Vector3d::Zero()).cwiseMin(Eigen::Vector3d(n.x - 1, n.y - 1, n.z - 1));
+    const int low[3] = {std::min(int(q.x()), n.x - 2), std::min(int(q.y()), n.y - 2), std::min(int(q.z()), n.z - 2)};
+    for (int k = 0; k < 8; ++k) {
+      const int x = low[0] + (k & 1), y = low[1] + (k >> 1 & 1), z = low[2] + (k >> 2);
+      const double w = (1 - std::abs(q.x() - x)) * (1 - std::abs(q.y() - y)) * (1 - std::abs(q.z() - z));
+      density.add(f, int(moving_in_bins_[(std::size_t(z) * n.y + y) * n.x + x] + 0.5f), times * w);
+    }
+  }
   const Scene& s_;
-  int bins_;
+  MutualInformationOptions o_;
+  reference::JointDensity density_;
   std::vector<int> fixed_;
-  std::vector<double> moving_;
+  std::vector<float> moving_in_bins_;
 };
 
 class SsdOracle {
@@ -131,24 +171,110 @@ double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<fl
 /// The scene with its moving image clipped to the robust range, so that clipping commutes with interpolation.
 Scene clipped_scene() {
   Scene s;
-  for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
   Context cpu;
-  s.m_range = robust_range(cpu, Volume<float>(cpu, s.moving, s.m), "moving");
-  for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
+  for (int round = 0; round < 3; ++round) {  // the range of the clipped image is a little narrower once more
+    for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
+    s.m_range = robust_range(cpu, Volume<float>(cpu, s.moving, s.m), "moving");
+  }
   return s;
 }
 
 class Similarity : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Similarity);
 
-TEST_P(Similarity, NmiMatchesTheOracleAndItsForceTheDifferences) {
+constexpr Information every_measure[] = {Information::nmi, Information::mi, Information::conditional_moving,
+                                         Information::conditional_fixed};
+
+TEST_P(Similarity, InformationMatchesTheOracleAndItsForceTheDifferences) {
   const Scene s = clipped_scene();
-  for (int bins : {16, 32, 64}) {
-    Nmi nmi({bins, HistogramScheme::automatic});
-    NmiOracle oracle(s, bins);
-    const Evaluated e = evaluate(ctx, nmi, s);
-    EXPECT_NEAR(e.cost, oracle.cost(), nmi_fixed_point * 5) << bins;  // 5: float bins of the warped image on only 4000 voxels
-    EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative) << bins;
+  for (Estimator estimator : {Estimator::parzen, Estimator::parzen_both, Estimator::partial_volume})
+    for (Information measure : every_measure)
+      for (const auto& [nf, nm] : {std::pair{16, 16}, {24, 40}}) {
+        const MutualInformationOptions options{measure, nf, nm, estimator};
+        MutualInformation information(options);
+        const InformationOracle oracle(s, options);
+        const Evaluated e = evaluate(ctx, information, s);
+        const std::string what = std::to_string(int(estimator)) + ' ' + std::to_string(int(measure)) + ' ' + std::to_string(nf);
+        EXPECT_NEAR(e.cost, oracle.cost(), nmi_fixed_point * 10) << what;  // 10: float bins of the warped image on only 4000 voxels
+        EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative) << what;
+      }
+}
+
+TEST_P(Similarity, EntropiesAreThoseOfTheOracle) {
+  const Scene s = clipped_scene();
+  const MutualInformationOptions options{Information::nmi, 20, 32, Estimator::parzen};
+  MutualInformation nmi(options);
+  evaluate(ctx, nmi, s);
+  const EntropyValues h = nmi.entropies(ctx);
+  const auto expected = InformationOracle(s, options).entropies();
+  EXPECT_NEAR(h.fixed, expected.fixed, 1e-5);
+  EXPECT_NEAR(h.moving, expected.moving, 1e-5);
+  EXPECT_NEAR(h.joint, expected.joint, 1e-5);
+  EXPECT_NEAR(h.moving_given_fixed(), expected.joint - expected.fixed, 1e-5);
+  EXPECT_NEAR(h.fixed_given_moving(), expected.joint - expected.moving, 1e-5);
+  EXPECT_NEAR(h.mutual_information(), expected.mi(), 1e-5);
+}
+
+TEST_P(Similarity, IntensityDerivativeMatchesTheDifferences) {
+  const Scene s = clipped_scene();
+  for (Estimator estimator : {Estimator::parzen, Estimator::parzen_both})
+    for (Information measure : every_measure) {
+      const MutualInformationOptions options{measure, 24, 32, estimator};
+      MutualInformation information(options);
+      evaluate(ctx, information, s);
+      const InformationOracle oracle(s, options);
+      Volume<float> derivative(ctx, s.fixed);
+      Buffer<double> cost(ctx, 1);
+      const DisplacementField u(ctx, s.fixed, s.planes);
+      information.intensity_derivative(ctx, u.view(), derivative.view(), cost.data());
+      const std::vector<float> d = derivative.to_host(ctx);
+      double error = 0, norm = 0;
+      const double h = 1e-5 * (s.m_range.high - s.m_range.low);
+      for (std::size_t i = 0; i < d.size(); i += 7) {
+        const double v = s.warped(i, Eigen::Vector3d::Zero());
+        if (std::isnan(v)) {
+          EXPECT_EQ(d[i], 0.0f);
+          continue;
+        }
+        const double expected = (oracle.cost_with_intensity(i, h) - oracle.cost_with_intensity(i, -h)) / (2 * h);
+        error += std::pow(expected - d[i], 2);
+        norm += expected * expected;
+      }
+      EXPECT_LT(std::sqrt(error / norm), gradient_relative);
+    }
+}
+
+// Counts have no derivative; the force of the counts smoothed afterwards must point where that of a smooth estimate does.
+TEST_P(Similarity, HardEstimateHasTheValueOfTheCountsAndASmoothForce) {
+  const Scene s = clipped_scene();
+  const MutualInformationOptions options{Information::mi, 32, 32, Estimator::hard};
+  MutualInformation hard(options), soft({Information::mi, 32, 32, Estimator::parzen_both});
+  const Evaluated e = evaluate(ctx, hard, s), smooth = evaluate(ctx, soft, s);
+  EXPECT_NEAR(e.cost, InformationOracle(s, options).cost(), 2e-3);  // a voxel on the edge of two bins may fall on either side
+  double dot = 0, a = 0, b = 0;
+  for (std::size_t i = 0; i < e.force.size(); ++i) {
+    dot += double(e.force[i]) * smooth.force[i];
+    a += double(e.force[i]) * e.force[i];
+    b += double(smooth.force[i]) * smooth.force[i];
+  }
+  EXPECT_GT(dot / std::sqrt(a * b), 0.98);
+  EXPECT_NEAR(std::sqrt(a / b), 1, 0.1);
+}
+
+TEST_P(Similarity, EverySchemeGivesTheSameNmi) {
+  const Scene s;
+  for (Estimator estimator : {Estimator::hard, Estimator::parzen, Estimator::partial_volume}) {
+    std::vector<Evaluated> all;
+    for (const HistogramSchemeInfo& info : histogram_schemes()) {
+      if (estimator != Estimator::hard && !info.takes_weights) {
+        EXPECT_THROW(MutualInformation({Information::nmi, 32, 32, estimator, info.scheme}), InvalidArgument);
+        continue;
+      }
+      MutualInformation nmi({Information::nmi, 32, 32, estimator, info.scheme});
+      all.push_back(evaluate(ctx, nmi, s));
+      EXPECT_EQ(all.back().cost, all.front().cost) << info.name;
+      EXPECT_EQ(all.back().force, all.front().force) << info.name;
+    }
   }
 }
 
@@ -178,7 +304,7 @@ TEST_P(Similarity, ImagesThatAgreeHaveTheBestNmi) {
   s.m = s.f;
   s.map = PointMap{};
   std::fill(s.planes.begin(), s.planes.end(), 0.0f);
-  Nmi nmi;
+  MutualInformation nmi;
   const double same = evaluate(ctx, nmi, s).cost;
   s.m = random_values(s.m.size(), 5);
   const double unrelated = evaluate(ctx, nmi, s).cost;
@@ -194,7 +320,7 @@ TEST_P(Similarity, MaskedVoxelsNeitherCountNorMove) {
   for (int measure = 0; measure < 2; ++measure) {
     std::unique_ptr<SimilarityMeasure> m;
     if (measure == 0)
-      m = std::make_unique<Nmi>();
+      m = std::make_unique<MutualInformation>();
     else
       m = std::make_unique<Ssd>();
     const Evaluated e = evaluate(ctx, *m, s);
@@ -210,7 +336,7 @@ TEST_P(Similarity, NoOverlapIsNotANumber) {
   s.map.m[0][3] += 1000;
   const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
   const DisplacementField u(ctx, s.fixed, s.planes);
-  Nmi nmi;
+  MutualInformation nmi;
   Ssd ssd;
   for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
     measure->set_range(ctx, f, m);
@@ -252,15 +378,37 @@ TEST_P(Similarity, RobustRangeLeavesTheTailsOut) {
 
 TEST_P(Similarity, GivesTheSameBitsAsTheCpuForAnyThreads) {
   const Scene s;
-  Nmi nmi;
-  Ssd ssd;
+  std::vector<std::unique_ptr<SimilarityMeasure>> measures;
+  measures.push_back(std::make_unique<Ssd>());
+  for (Estimator estimator : {Estimator::hard, Estimator::parzen, Estimator::parzen_both, Estimator::partial_volume})
+    for (Information measure : every_measure)
+      measures.push_back(std::make_unique<MutualInformation>(MutualInformationOptions{measure, 64, 48, estimator}));
   Context one({}, 1);
-  for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
+  for (const auto& measure : measures) {
     const Evaluated expected = evaluate(one, *measure, s), here = evaluate(ctx, *measure, s), many = evaluate(cpu, *measure, s);
     EXPECT_EQ(here.cost, expected.cost);
     EXPECT_EQ(here.force, expected.force);
     EXPECT_EQ(many.cost, expected.cost);
     EXPECT_EQ(many.force, expected.force);
+  }
+}
+
+TEST_P(Similarity, TheMapMayMoveWithoutAField) {
+  Scene s;
+  std::fill(s.planes.begin(), s.planes.end(), 0.0f);
+  MutualInformation nmi;
+  Ssd ssd;
+  for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
+    const Evaluated expected = evaluate(ctx, *measure, s);
+    Scene elsewhere = s;
+    elsewhere.map.m[0][3] += 2;
+    evaluate(ctx, *measure, elsewhere);
+    measure->set_map(s.map);
+    DisplacementField force(ctx, s.fixed);
+    Buffer<double> cost(ctx, 1);
+    measure->evaluate(ctx, {nullptr, s.fixed.extent}, force.view(), cost.data());
+    EXPECT_EQ(cost.to_host(ctx)[0], expected.cost);
+    EXPECT_EQ(force.to_host(ctx), expected.force);
   }
 }
 

@@ -1,0 +1,134 @@
+#include <freeflow/similarity/mutual_information.h>
+
+#include <algorithm>
+
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/similarity/mutual_information_body.h>
+
+namespace freeflow {
+
+/// The CPU sweeps a piece of a row three times: each loop on its own vectorises, the body as a whole does not.
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const ParzenForceBody& body) {
+  constexpr int longest = 512;
+  const int pieces = (extent.x + longest - 1) / longest;
+  const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z, share = tasks / (16 * cpu.threads) + 1;
+#pragma omp parallel for schedule(dynamic, share) num_threads(cpu.threads)
+  for (std::ptrdiff_t task = 0; task < tasks; ++task) {
+    const ParzenForceBody local = body;
+    const int row = int(task / pieces), y = row % extent.y, z = row / extent.y;
+    const int begin = int(task % pieces) * longest, n = std::min(longest, extent.x - begin);
+    const std::size_t first = local.at.fixed_bin.offset(begin, y, z);
+    float value[longest], gx[longest], gy[longest], gz[longest];
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) {
+      const SampleWithGradient s = local.at.sample(begin + i, y, z);
+      value[i] = s.value;
+      gx[i] = s.gradient.x;
+      gy[i] = s.gradient.y;
+      gz[i] = s.gradient.z;
+    }
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) value[i] = local.at.slope_at(first + i, value[i]);
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) local.at.write(local.force, first + i, value[i], {gx[i], gy[i], gz[i]});
+  }
+}
+
+MutualInformation::MutualInformation(const MutualInformationOptions& o) : options_(o), shape_{o.fixed_bins, o.moving_bins, o.estimator} {
+  require(o.fixed_bins >= 8 && o.fixed_bins <= 256 && o.moving_bins >= 8 && o.moving_bins <= 256,
+          "the number of bins must lie between 8 and 256");
+  JointHistogram::check(o.scheme, shape_);
+}
+
+void MutualInformation::set_range(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving) {
+  fixed_range_ = robust_range(ctx, fixed, "the fixed image");
+  moving_range_ = robust_range(ctx, moving, "the moving image");
+}
+
+MutualInformation::Table MutualInformation::make_table(Context& ctx, double unit) const {
+  return {Buffer<std::uint64_t>(ctx, shape_.bins()), Buffer<std::uint64_t>(ctx, shape_.fixed_bins + shape_.moving_bins),
+          Buffer<double>(ctx, 4), unit};
+}
+
+void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
+  map_ = images.fixed_to_moving;
+  fixed_bin_ = Volume<std::uint16_t>(ctx, images.fixed.geometry());
+  moving_in_bins_ = Volume<float>(ctx, images.moving.geometry());
+  histogram_ = JointHistogram(ctx, options_.scheme, shape_, fixed_bin_.extent().count());
+  counted_ = make_table(ctx, double(shape_.unit()));
+  if (smooths()) smoothed_ = make_table(ctx, 36);
+  slopes_ = Buffer<float>(ctx, shape_.bins());
+  filtered_slopes_ = Buffer<float>(ctx, shape_.bins());
+  work_ = ReduceWorkspace(ctx, shape_.bins(), 4);
+  const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
+  for_each_voxel(
+      ctx, fixed_bin_.extent(),
+      FixedBinBody{images.fixed.view(), fixed_bin_.view(), fixed_range_.low, float(nf - 1) / (fixed_range_.high - fixed_range_.low), nf});
+  for_each_voxel(ctx, moving_in_bins_.extent(),
+                 MovingBinBody{images.moving.view(), moving_in_bins_.view(), moving_range_.low,
+                               float(nm - 3) / (moving_range_.high - moving_range_.low), nm});
+}
+
+std::size_t MutualInformation::level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const {
+  return 2 * fixed_voxels + 4 * moving_voxels + 28 * shape_.bins() + histogram_bytes(options_.scheme, shape_, fixed_voxels);
+}
+
+void MutualInformation::measure(Context& ctx, Table& t) const {
+  const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
+  for_each_voxel(ctx, Extent{nf + nm, 1, 1}, MarginalBody{t.histogram.data(), t.marginals.data(), nf, nm});
+  reduce(ctx, shape_.bins(), 4, EntropySumBody{{}, t.histogram.data(), t.marginals.data(), nf, nm}, work_, t.sums.data());
+}
+
+void MutualInformation::count(Context& ctx, FieldView<const float> u) {
+  histogram_.count(ctx, WarpedPair{std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), map_, u, {}},
+                   counted_.histogram.data());
+  measure(ctx, counted_);
+}
+
+void MutualInformation::differentiate(Context& ctx, double* cost) {
+  const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
+  const Extent bins{nm, nf, 1};
+  if (smooths()) {
+    for_each_voxel(ctx, bins, BothWindowsBody{counted_.histogram.data(), smoothed_.histogram.data(), nf, nm});
+    measure(ctx, smoothed_);
+  }
+  const Table& t = smooths() ? smoothed_ : counted_;
+  for_each_voxel(ctx, bins,
+                 SlopeBody{t.histogram.data(), t.marginals.data(), t.sums.data(), options_.measure, nf, t.unit, {slopes_.data(), bins}});
+  if (options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both)
+    for_each_voxel(ctx, bins, FixedWindowSlopeBody{{slopes_.data(), bins}, {filtered_slopes_.data(), bins}});
+  else
+    std::swap(slopes_, filtered_slopes_);
+  for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
+}
+
+void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
+  count(ctx, u);
+  if (!force.data) return for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
+  differentiate(ctx, cost);
+  const InformationPoint at{
+      std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), {map_, u}, filtered_slopes_.data(), shape_.moving_bins};
+  if (options_.estimator == Estimator::partial_volume)
+    for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{at, force});
+  else
+    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody{at, force});
+}
+
+void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative, double* cost) {
+  require(options_.estimator != Estimator::partial_volume, "the partial-volume estimate has no derivative by intensity; use parzen");
+  count(ctx, u);
+  differentiate(ctx, cost);
+  const InformationPoint at{
+      std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), {map_, u}, filtered_slopes_.data(), shape_.moving_bins};
+  for_each_voxel(ctx, fixed_bin_.extent(),
+                 IntensityDerivativeBody{at, float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low), derivative});
+}
+
+EntropyValues MutualInformation::entropies(Context& ctx) const {
+  const std::vector<double> sums = counted_.sums.to_host(ctx);
+  const Entropies h = Entropies::from(sums.data());
+  return {h.fixed, h.moving, h.joint, h.mass / counted_.unit};
+}
+
+}  // namespace freeflow
