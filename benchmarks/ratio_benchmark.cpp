@@ -54,7 +54,7 @@ struct Case {
   RatioScheme scheme;
   Content content;
   int bins = 256;
-  RatioLaunch launch;
+  RatioLaunch launch = {};
   float border = 0;
   int candidates = 1;
   bool with_value = false;  // the statistics too
@@ -134,26 +134,25 @@ void add_cuda_rows(Device device, Content content, const std::string& what) {
   std::vector<RatioSchemeInfo> schemes(ratio_schemes().begin() + 1, ratio_schemes().end());
   for (const RatioSchemeInfo& info : schemes) {
     const std::string name = std::string(info.name) + what;
-    add_row("value/" + name, device, {info.scheme, content, .with_value = true});
-    if (info.scheme != RatioScheme::conflict_free)
-      for (int blocks : {64, 128, 264, 528, 1056, 2048})
-        add_row("sums/" + name + "/blocks:" + std::to_string(blocks), device,
-                {info.scheme, content, 256, {.blocks = blocks, .threads = 256}});
+    add_row("value/" + name, device, {info.scheme, content, 256, {}, 0, 1, true});
+    for (int blocks : {64, 128, 264, 528, 1056, 2048})
+      add_row("sums/" + name + "/blocks:" + std::to_string(blocks), device,
+              {info.scheme, content, 256, {.blocks = blocks, .threads = 256}});
     for (int threads : {32, 64, 128, 256, 512, 1024})
       add_row("sums/" + name + "/threads:" + std::to_string(threads), device,
               {info.scheme, content, 256, {.blocks = 1024, .threads = threads}});
   }
-  for (int bound : {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 65536, 1 << 30})
+  for (int bound : {256, 512, 1024, 2048, 4096, 8192, 16384})
     add_row("sums/conflict_free" + what + "/bound:" + std::to_string(bound), device,
             {RatioScheme::conflict_free, content, 256, {.workload_bound = bound}});
   for (const RatioScheme scheme : {RatioScheme::shared_atomic, RatioScheme::conflict_free})
-    add_row(std::string(ratio_schemes()[int(scheme)].name) + what + "/candidates:64", device, {scheme, content, .candidates = 64});
+    add_row(std::string(ratio_schemes()[int(scheme)].name) + what + "/candidates:64", device, {scheme, content, 256, {}, 0, 64});
   add_row("presort" + what, device, {RatioScheme::conflict_free, content}, presort);
   for (int bins : {8, 16, 32, 64, 128})
     for (const RatioSchemeInfo& info : schemes)
       add_row("sums/" + std::string(info.name) + what + "/bins:" + std::to_string(bins), device, {info.scheme, content, bins});
   for (const RatioSchemeInfo& info : schemes)
-    add_row("value/" + std::string(info.name) + what + "/border:20", device, {info.scheme, content, .border = 20, .with_value = true});
+    add_row("value/" + std::string(info.name) + what + "/border:20", device, {info.scheme, content, 256, {}, 20, 1, true});
 }
 
 [[maybe_unused]] const bool registered = [] {
@@ -163,7 +162,7 @@ void add_cuda_rows(Device device, Content content, const std::string& what) {
       if (device.is_cuda())
         add_cuda_rows(device, content, what);
       else
-        add_row("value/cpu" + what, device, {RatioScheme::automatic, content, .with_value = true});
+        add_row("value/cpu" + what, device, {RatioScheme::automatic, content, 256, {}, 0, 1, true});
     }
   return true;
 }();

@@ -52,8 +52,7 @@ void CorrelationRatio::prepare(Context& ctx, const ImagePair& images) {
 }
 
 std::size_t CorrelationRatio::level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const {
-  // The presort takes, while it lasts, its numbers, its sorted bins and as much again.
-  const std::size_t presort = options_.scheme == RatioScheme::conflict_free ? 18 : 0;
+  const std::size_t presort = options_.scheme == RatioScheme::shared_atomic ? 0 : 3;
   return (6 + presort) * fixed_voxels + 4 * moving_voxels + 20 * std::size_t(options_.bins);
 }
 

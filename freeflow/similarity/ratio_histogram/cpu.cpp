@@ -25,7 +25,9 @@ struct Voxels {
   void fill(const Voxel& voxel, int x, int y_row, int z, std::size_t i, int n) {
 #pragma GCC ivdep
     for (int k = 0; k < n; ++k) {
-      const RatioVoxel<taps> v = voxel(x + k, y_row, z, i + std::size_t(k));
+      const Vec3f p = voxel.point(x + k, y_row, z);
+      const float sample = voxel.sample(p);
+      const RatioVoxel<taps> v = voxel(sample, voxel.fixed[i + std::size_t(k)], voxel.mass(p, sample));
       bin[k] = v.bin;
       y[k] = v.y;
       for (int t = 0; t < taps; ++t) mass[t][k] = v.mass[t];

@@ -1,7 +1,9 @@
 // Private: what the CUDA schemes share: how a candidate's voxels are dealt out to warps, and how a warp adds them.
 // Work is dealt in pieces of up to 128 voxels of one row, four per lane: rows keep the samples of a warp together, and the
-// row's index is divided once. Where all lanes have the same bin (the background of most images) they sum among themselves
-// and one adds for all: without that the hottest bin would serialise the warp.
+// row's index is divided once. Under an affine map the samples of a piece lie on a line: where both its ends are inside the
+// moving image all of it is, and the bounds, the border's weight and most of the map need no work per voxel. Where all lanes have the same
+// bin (the background of most images) they sum among themselves and one adds for all: without that the hottest bin would serialise the
+// warp.
 #pragma once
 
 #include <freeflow/core/cuda_check.h>
@@ -40,20 +42,97 @@ struct Job {
   __device__ unsigned long long* sum(int bin) const { return count(bins + bin); }
   __device__ unsigned long long* square() const { return count(2 * bins); }
 
+  /// What this lane has of a piece: voxels i, i + 32, ... of the fixed grid, `left` of the row from i on.
+  struct Samples {
+    std::size_t i;
+    int left;
+    float v[per_lane];  // NaN beyond the row
+    std::uint32_t mass[per_lane];
+  };
+
+  __device__ Samples sample(unsigned piece) const {
+    const unsigned row = piece / per_row;
+    const int z = int(row / extent.y), y = int(row % extent.y), first = int(piece % per_row) * piece_voxels;
+    const int x = first + int(threadIdx.x & 31);
+    Samples s;
+    s.i = std::size_t(row) * extent.x + x;
+    s.left = extent.x - x;
+    const Line line(voxel.point.map, y, z);
+    const bool straight = !Voxel::nearest && !voxel.point.u.data;
+    const Vec3f begin = line(first), end = line(min(first + piece_voxels, extent.x) - 1);
+    if (straight && misses(begin, end)) {
+#pragma unroll
+      for (int k = 0; k < per_lane; ++k) s.v[k] = NAN;
+    } else if (straight && inside(begin) && inside(end)) {
+#pragma unroll
+      for (int k = 0; k < per_lane; ++k) {
+        s.v[k] = 32 * k < s.left ? sample_inside(line(x + 32 * k)) : NAN;
+        s.mass[k] = Voxel::full_mass;
+      }
+    } else {
+#pragma unroll 1
+      for (int k = 0; k < per_lane; ++k) {
+        s.v[k] = NAN;
+        if (32 * k >= s.left) continue;
+        const Vec3f p = voxel.point(x + 32 * k, y, z);
+        s.v[k] = voxel.sample(p);
+        s.mass[k] = voxel.mass(p, s.v[k]);
+      }
+    }
+    return s;
+  }
+
   /// Calls f(voxel) for every lane of the warp together.
   template <class F>
   __device__ void for_piece(unsigned piece, F&& f) const {
-    const unsigned row = piece / per_row;
-    const int z = int(row / extent.y), y = int(row % extent.y), x0 = int(piece % per_row) * piece_voxels + int(threadIdx.x & 31);
-    const std::size_t i = std::size_t(row) * extent.x;
+    const Samples s = sample(piece);
 #pragma unroll
     for (int k = 0; k < per_lane; ++k) {
-      const int x = x0 + 32 * k;
-      if (x - int(threadIdx.x & 31) >= extent.x) break;
-      RatioVoxel<Voxel::taps> v{-1, 0, {}};
-      if (x < extent.x) v = voxel(x, y, z, i + x);
-      f(v);
+      const std::uint16_t fixed = 32 * k < s.left ? voxel.fixed[s.i + 32 * k] : RatioInput::no_value;
+      f(voxel(s.v[k], fixed, s.mass[k]));
     }
+  }
+
+ private:
+  /// The map along a row: the very operations of map_point, those that x does not enter done once.
+  struct Line {
+    Vec3f slope, start;
+    __device__ Line(const PointMap& map, int y, int z) {
+      const auto& m = map.m;
+      slope = {m[0][0], m[1][0], m[2][0]};
+      start = {fma_(m[0][1], float(y), fma_(m[0][2], float(z), m[0][3])), fma_(m[1][1], float(y), fma_(m[1][2], float(z), m[1][3])),
+               fma_(m[2][1], float(y), fma_(m[2][2], float(z), m[2][3]))};
+    }
+    __device__ Vec3f operator()(int x) const {
+      return {fma_(slope.x, float(x), start.x), fma_(slope.y, float(x), start.y), fma_(slope.z, float(x), start.z)};
+    }
+  };
+
+  /// Rounding keeps a line monotonous, so what holds at both ends holds between them.
+  __device__ bool inside(const Vec3f& p) const {
+    const Extent n = voxel.moving.extent;
+    return p.x >= 0.0f && p.x < float(n.x - 1) && p.y >= 0.0f && p.y < float(n.y - 1) && p.z >= 0.0f && p.z < float(n.z - 1) &&
+           (!Voxel::wide || voxel.weight(p, n) == 1.0f);
+  }
+  __device__ bool misses(const Vec3f& a, const Vec3f& b) const {
+    const Extent n = voxel.moving.extent;
+    return fmaxf(a.x, b.x) < -0.5f || fminf(a.x, b.x) > float(n.x) - 0.5f || fmaxf(a.y, b.y) < -0.5f ||
+           fminf(a.y, b.y) > float(n.y) - 0.5f || fmaxf(a.z, b.z) < -0.5f || fminf(a.z, b.z) > float(n.z) - 0.5f;
+  }
+
+  /// sample_linear() where no bound is near, without conversions: added to 2^23 a number shows its integer part.
+  __device__ float sample_inside(const Vec3f& p) const {
+    constexpr float shift = 8388608.0f;
+    constexpr unsigned shift_bits = 0x4B000000u;
+    const float fx = __fadd_rd(p.x, shift), fy = __fadd_rd(p.y, shift), fz = __fadd_rd(p.z, shift);
+    const float tx = p.x - (fx - shift), ty = p.y - (fy - shift), tz = p.z - (fz - shift);
+    const unsigned row = voxel.moving.extent.x, slice = row * voxel.moving.extent.y;
+    const unsigned low = __float_as_uint(fz) * slice + __float_as_uint(fy) * row + __float_as_uint(fx) - shift_bits * (slice + row + 1);
+    const float* const c00 = voxel.moving.data + low;
+    const float *const c10 = c00 + row, *const c01 = c00 + slice, *const c11 = c01 + row;
+    const float y0 = lerp(lerp(c00[0], c00[1], tx), lerp(c10[0], c10[1], tx), ty);
+    const float y1 = lerp(lerp(c01[0], c01[1], tx), lerp(c11[0], c11[1], tx), ty);
+    return lerp(y0, y1, tz);
   }
 };
 
@@ -106,33 +185,29 @@ __device__ void add_block_square(const Square<wide>& q, unsigned long long* targ
   if constexpr (wide) add_block_sum(q.high, target + 1, lanes);
 }
 
-/// Adds a warp's voxels through counters.add(bin, mass, sum of mass * y).
+/// A warp adds to counters.add(bin, n, s), every lane its own; bin -1 adds nothing. Not wide: s stays below 2^21 per lane.
+template <bool wide, class Counters>
+__device__ void add_warp_sums(const Counters& counters, int bin, std::uint32_t n, unsigned long long s) {
+  const unsigned counting = __ballot_sync(~0u, bin >= 0);
+  if (counting == 0) return;
+  const int first = __shfl_sync(~0u, bin, __ffs(counting) - 1);
+  if (__all_sync(~0u, bin < 0 || bin == first)) {
+    n = warp_sum_32(n);
+    unsigned long long sum = warp_sum_32(unsigned(wide ? s & 0xFFFF : s));
+    if constexpr (wide) sum += static_cast<unsigned long long>(warp_sum_32(unsigned(s >> 16))) << 16;
+    if ((threadIdx.x & 31) == 0 && n) counters.add(first, n, sum);
+  } else if (bin >= 0 && n) {
+    counters.add(bin, n, s);
+  }
+}
+
+/// A warp adds one voxel per lane.
 template <bool wide, int taps, class Counters>
 __device__ void add_warp(const Counters& counters, const RatioVoxel<taps>& v) {
-  const unsigned counting = __ballot_sync(~0u, v.bin >= 0);
-  if (counting == 0) return;
-  const int first = __shfl_sync(~0u, v.bin, __ffs(counting) - 1);
-  const bool leader = (threadIdx.x & 31) == 0;
-  if (__all_sync(~0u, v.bin < 0 || v.bin == first)) {
-    for (int k = 0; k < taps; ++k)
-      if constexpr (wide) {
-        const std::uint32_t mass = warp_sum_32(v.mass[k]);
-        const unsigned long long product = static_cast<unsigned long long>(v.mass[k]) * v.y;
-        const unsigned long long low = warp_sum_32(unsigned(product & 0xFFFF));
-        const unsigned long long high = warp_sum_32(unsigned(product >> 16));
-        if (leader && mass) counters.add(first + k, mass, (high << 16) + low);
-      } else {
-        const std::uint32_t sum = warp_sum_32(v.y);
-        if (leader) counters.add(first + k, std::uint32_t(__popc(counting)), sum);
-      }
-  } else if (v.bin >= 0) {
-    for (int k = 0; k < taps; ++k)
-      if constexpr (wide) {
-        if (v.mass[k]) counters.add(v.bin + k, v.mass[k], static_cast<unsigned long long>(v.mass[k]) * v.y);
-      } else {
-        counters.add(v.bin + k, 1u, v.y);
-      }
-  }
+#pragma unroll
+  for (int k = 0; k < taps; ++k)
+    add_warp_sums<wide>(counters, v.bin < 0 ? -1 : v.bin + k, v.mass[k],
+                        wide ? static_cast<unsigned long long>(v.mass[k]) * v.y : static_cast<unsigned long long>(v.y));
 }
 
 inline cudaStream_t stream_of(backend::Cuda cuda) { return static_cast<cudaStream_t>(cuda.stream); }

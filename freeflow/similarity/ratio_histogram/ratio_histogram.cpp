@@ -47,6 +47,7 @@ RatioPlan::RatioPlan(Context& ctx, RatioScheme wanted, const RatioShape& of, con
   require(input.candidates >= 1 && input.candidates <= 65535, "a launch scores 1 to 65535 candidates");
   require(launch.blocks >= 0 && launch.workload_bound >= 0, "numbers of blocks and voxels are not negative");
   require(launch.threads % 32 == 0 && launch.threads >= 0 && launch.threads <= 1024, "threads per block are 32, 64, ... 1024");
+  require(launch.workload_bound % 128 == 0 && launch.workload_bound <= 16384, "the workload bound is 128, 256, ... 16384 voxels");
   backend::dispatch(ctx, [&](auto target) { prepare_ratio(ctx, target, *this, input); });
 }
 

@@ -20,17 +20,17 @@ DefaultLaunch default_launch(RatioScheme scheme) {
   switch (scheme) {
     case RatioScheme::global_atomic: return {256, 8};
     case RatioScheme::global_merge: return {128, 1};
-    case RatioScheme::conflict_free: return {128, 0};
     default: return {256, 8};
   }
 }
 
 constexpr int default_workload_bound = 2048;
 
-/// Shared memory of a block of shared.cuh, or 0.
+/// Shared memory of a block.
 std::size_t shared_bytes(const RatioPlan& plan) {
   const bool wide = plan.shape.unit() > 1;
   const std::size_t histogram = std::size_t(plan.shape.bins) * (wide ? 3 : 2) * sizeof(unsigned);
+  if (plan.scheme == RatioScheme::conflict_free) return conflict_free_shared_bytes(plan);
   if (plan.scheme == RatioScheme::shared_warp) return histogram * (plan.launch.threads / 32);
   return plan.scheme == RatioScheme::shared_atomic || plan.scheme == RatioScheme::shared_merge ? histogram : 0;
 }
@@ -60,8 +60,6 @@ void prepare_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const Rati
   const DefaultLaunch usual = default_launch(plan.scheme);
   if (launch.threads == 0) launch.threads = usual.threads;
   if (launch.workload_bound == 0) launch.workload_bound = default_workload_bound;
-  if (plan.scheme == RatioScheme::conflict_free) return presort_ratio(ctx, cuda, plan, input);
-
   const std::size_t pieces =
       std::size_t((input.extent.x + ratio::piece_voxels - 1) / ratio::piece_voxels) * input.extent.y * input.extent.z;
   const std::size_t useful = std::max<std::size_t>(1, (pieces * 32 + launch.threads - 1) / launch.threads);
@@ -71,6 +69,7 @@ void prepare_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const Rati
   }
   require(shared_bytes(plan) <= std::size_t(most_shared),
           "the histograms of a block do not fit in shared memory; take fewer threads per block or fewer bins");
+  if (plan.scheme == RatioScheme::conflict_free) presort_ratio(ctx, cuda, plan, input, unsigned(pieces));
   const std::size_t threads = std::size_t(launch.blocks) * launch.threads;
   if (plan.scheme == RatioScheme::global_merge) {
     require((pieces + threads / 32 - 1) / (threads / 32) * ratio::per_lane <= 65535,

@@ -36,8 +36,8 @@ enum class RatioScheme {
   /// Overview: a histogram per warp in shared memory, merged in the block, then 64-bit atomics on the result.
   /// Good when: the warps of a block fight for the same bins.
   shared_warp,
-  /// Overview: the voxels are sorted by bin once per level, so a block only works on one bin, in registers. No conflicts.
-  /// Good when: few bins, or large regions of one bin. Needs bins on the fixed image, 4 bytes per fixed voxel.
+  /// Overview: the fixed voxels are sorted by bin once per level, within tiles, so that a thread only sums voxels of one bin.
+  /// Good when: a level is evaluated more than a few times. Needs bins on the fixed image, 3 bytes per fixed voxel.
   conflict_free,
 };
 
@@ -64,7 +64,7 @@ struct RatioShape {
   bool nearest = false;  ///< the nearest voxel instead of the trilinear value (Li's first two stages)
   /// Width over which a weight falls from 1 to 0 towards the border of the moving image's field of view (Li 5.3), in
   /// voxels of the moving image per axis; 0 is off.
-  Vec3f border;
+  Vec3f border = {};
 
   bool weighted() const { return border.x > 0 || border.y > 0 || border.z > 0; }
   /// The mass of one voxel of full weight.
@@ -75,9 +75,9 @@ struct RatioShape {
 
 /// How a GPU spreads the work over one candidate; 0 is automatic. The CPU ignores it.
 struct RatioLaunch {
-  int blocks = 0;          ///< not conflict_free: its blocks follow from the workload bound
+  int blocks = 0;
   int threads = 0;         ///< per block: 32, 64, ... 1024
-  int workload_bound = 0;  ///< conflict_free: the most voxels of a block
+  int workload_bound = 0;  ///< conflict_free: the voxels of a tile, 128, 256, ... 16384
 };
 
 /// The two images. A voxel does not count where the fixed plane has no_value or the warped image is NaN.
@@ -103,13 +103,11 @@ class RatioPlan {
   /// call will bring. May wait. Throws InvalidArgument when the scheme cannot take this shape or launch, with the mend.
   RatioPlan(Context& ctx, RatioScheme scheme, const RatioShape& shape, const RatioInput& input, const RatioLaunch& launch = {});
 
+  /// Of conflict_free: the fixed grid in tiles of at most `workload_bound` voxels, each sorted by bin.
   struct Presort {
-    /// A block's share: sorted voxels [begin, end), all of one bin.
-    struct Share {
-      std::uint32_t begin, end, bin;
-    };
-    Buffer<std::uint32_t> order;  ///< voxel indices by bin, then by index
-    Buffer<Share> shares;
+    Buffer<std::uint16_t> slot;          ///< per voxel: its place in the sorted tile, no_value for none
+    Buffer<std::uint16_t> runs;          ///< per tile up to most_runs(): bin + 256 * (voxels - 1) of every eight slots
+    Buffer<std::uint32_t> runs_of_tile;  ///< how many
   };
 
   RatioScheme scheme = RatioScheme::automatic;  ///< never automatic on CUDA

@@ -59,10 +59,20 @@ FREEFLOW_HD float ratio_sample(VolumeView<const float> moving, const Vec3f& p) {
     return sample_linear(moving, p);
 }
 
-/// eta(moving | fixed): a hard bin of the fixed image, y from the warped one.
-template <bool nearest, bool weighted>
-struct FixedBinVoxel {
-  static constexpr int taps = 1;
+/// The integer nearest to a value in [0, 65535], halves up. On a GPU by the sum's last bits: a conversion takes four times as long.
+FREEFLOW_HD std::uint32_t round_half_up(float v) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(__fadd_rd(v + 0.5f, 8388608.0f)) & 0x1FFFF;
+#else
+  return std::uint32_t(std::int32_t(v + 0.5f));
+#endif
+}
+
+/// What the two directions share: where a voxel's sample lies and what it weighs.
+template <bool nearest_voxel, bool weighted>
+struct RatioSource {
+  static constexpr bool nearest = nearest_voxel;
+  static constexpr std::uint32_t full_mass = weighted ? 65536 : 1;
   static constexpr bool wide = weighted;  // masses beyond 1: a sum of mass * y takes 64 bits
   DisplacedPoint point;
   VolumeView<const float> moving;
@@ -70,39 +80,34 @@ struct FixedBinVoxel {
   BorderWeight weight;
   int bins;
 
-  FREEFLOW_HD RatioVoxel<1> operator()(int x, int y, int z, std::size_t i) const { return at(x, y, z, fixed[i]); }
-  /// With the fixed plane's value already at hand.
-  FREEFLOW_HD RatioVoxel<1> at(int x, int y, int z, std::uint16_t f) const {
-    const Vec3f p = point(x, y, z);
-    const float v = ratio_sample<nearest>(moving, p);
+  FREEFLOW_HD float sample(const Vec3f& p) const { return ratio_sample<nearest>(moving, p); }
+  FREEFLOW_HD std::uint32_t mass(const Vec3f& p, float v) const {
+    return weighted ? BorderWeight::mass(weight(v == v ? p : Vec3f{}, moving.extent)) : 1u;
+  }
+};
+
+/// eta(moving | fixed): a hard bin of the fixed image, y from the warped one.
+template <bool nearest, bool weighted>
+struct FixedBinVoxel : RatioSource<nearest, weighted> {
+  static constexpr int taps = 1;
+  FREEFLOW_HD RatioVoxel<1> operator()(float v, std::uint16_t f, std::uint32_t mass) const {
     const bool counts = (f != RatioInput::no_value) & (v == v);
-    const std::uint32_t mass = weighted ? BorderWeight::mass(weight(counts ? p : Vec3f{}, moving.extent)) : 1u;
-    return {counts ? std::int32_t(f) : -1, counts ? std::uint32_t(std::int32_t(v + 0.5f)) : 0u, {counts ? mass : 0u}};
+    return {counts ? std::int32_t(f) : -1, counts ? round_half_up(v) : 0u, {counts ? mass : 0u}};
   }
 };
 
 /// eta(fixed | moving): four bins of the warped image, y from the fixed one.
 template <bool nearest>
-struct MovingBinVoxel {
+struct MovingBinVoxel : RatioSource<nearest, true> {
   static constexpr int taps = 4;
-  static constexpr bool wide = true;
-  DisplacedPoint point;
-  VolumeView<const float> moving;
-  const std::uint16_t* fixed;
-  BorderWeight weight;
-  int bins;
-
-  FREEFLOW_HD RatioVoxel<4> operator()(int x, int y, int z, std::size_t i) const {
-    const Vec3f p = point(x, y, z);
-    const float v = ratio_sample<nearest>(moving, p);
-    const std::uint16_t f = fixed[i];
+  FREEFLOW_HD RatioVoxel<4> operator()(float v, std::uint16_t f, std::uint32_t mass) const {
     const bool counts = (f != RatioInput::no_value) & (v == v);
-    const ParzenWeights w = parzen_weights(counts ? v : 1.0f, bins);
-    const std::uint32_t mass = counts ? BorderWeight::mass(weight(counts ? p : Vec3f{}, moving.extent)) : 0u;
+    const ParzenWeights w = parzen_weights(counts ? v : 1.0f, this->bins);
     RatioVoxel<4> r{counts ? w.first : -1, counts ? std::uint32_t(f) : 0u, {}};
-    // The first three rounded down, the fourth is the rest: they sum to the mass.
-    for (int k = 0; k < 3; ++k) r.mass[k] = std::uint32_t(std::uint64_t(mass) * std::uint32_t(w.w[k]) >> 16);
-    r.mass[3] = mass - r.mass[0] - r.mass[1] - r.mass[2];
+    mass = counts ? mass : 0u;
+    // Rounded, the third takes what is left: at least a sixth of the mass but for the rounding, so never less than nothing.
+    for (int k = 0; k < 4; ++k) r.mass[k] = std::uint32_t((std::uint64_t(mass) * std::uint32_t(w.w[k]) + 32768) >> 16);
+    r.mass[2] = mass - r.mass[0] - r.mass[1] - r.mass[3];
     return r;
   }
 };
@@ -112,7 +117,7 @@ template <class F>
 void with_ratio_voxel(const RatioShape& shape, const RatioInput& input, F&& f) {
   const DisplacedPoint point{input.map, {input.u.data, input.extent}};
   const BorderWeight weight = BorderWeight::of(shape);
-  const auto call = [&]<class Voxel>(Voxel*) { f(Voxel{point, input.moving, input.fixed, weight, shape.bins}); };
+  const auto call = [&]<class Voxel>(Voxel*) { f(Voxel{{point, input.moving, input.fixed, weight, shape.bins}}); };
   if (shape.direction == RatioDirection::fixed_given_moving)
     shape.nearest ? call(static_cast<MovingBinVoxel<true>*>(nullptr)) : call(static_cast<MovingBinVoxel<false>*>(nullptr));
   else if (shape.weighted())
