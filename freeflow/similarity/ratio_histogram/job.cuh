@@ -48,6 +48,10 @@ struct Job {
     int left;
     float v[per_lane];  // NaN beyond the row
     std::uint32_t mass[per_lane];
+    __device__ void set(int k, float value, std::uint32_t m) {
+      v[k] = value;
+      mass[k] = m;
+    }
   };
 
   __device__ Samples sample(unsigned piece) const {
@@ -58,25 +62,32 @@ struct Job {
     s.i = std::size_t(row) * extent.x + x;
     s.left = extent.x - x;
     const Line line(voxel.point.map, y, z);
-    const bool straight = !Voxel::nearest && !voxel.point.u.data;
     const Vec3f begin = line(first), end = line(min(first + piece_voxels, extent.x) - 1);
+    const Extent n = voxel.moving.extent;
+    const bool straight = !Voxel::nearest && !voxel.point.u.data && n.x > 1 && n.y > 1 && n.z > 1;
     if (straight && misses(begin, end)) {
 #pragma unroll
-      for (int k = 0; k < per_lane; ++k) s.v[k] = NAN;
+      for (int k = 0; k < per_lane; ++k) s.set(k, NAN, 0);
     } else if (straight && inside(begin) && inside(end)) {
 #pragma unroll
+      for (int k = 0; k < per_lane; ++k) s.set(k, 32 * k < s.left ? sample_cell<false>(line(x + 32 * k)) : NAN, Voxel::full_mass);
+    } else if (straight) {
+#pragma unroll
       for (int k = 0; k < per_lane; ++k) {
-        s.v[k] = 32 * k < s.left ? sample_inside(line(x + 32 * k)) : NAN;
-        s.mass[k] = Voxel::full_mass;
+        const Vec3f p = line(x + 32 * k);
+        const float v = 32 * k < s.left ? sample_cell<true>(p) : NAN;
+        s.set(k, v, voxel.mass(p, v));
       }
     } else {
-#pragma unroll 1
+#pragma unroll
       for (int k = 0; k < per_lane; ++k) {
-        s.v[k] = NAN;
-        if (32 * k >= s.left) continue;
+        if (32 * k >= s.left) {
+          s.set(k, NAN, 0);
+          continue;
+        }
         const Vec3f p = voxel.point(x + 32 * k, y, z);
-        s.v[k] = voxel.sample(p);
-        s.mass[k] = voxel.mass(p, s.v[k]);
+        const float v = voxel.sample(p);
+        s.set(k, v, voxel.mass(p, v));
       }
     }
     return s;
@@ -120,19 +131,29 @@ struct Job {
            fminf(a.y, b.y) > float(n.y) - 0.5f || fmaxf(a.z, b.z) < -0.5f || fminf(a.z, b.z) > float(n.z) - 0.5f;
   }
 
-  /// sample_linear() where no bound is near, without conversions: added to 2^23 a number shows its integer part.
-  __device__ float sample_inside(const Vec3f& p) const {
+  /// sample_linear() without conversions and with bounds only where asked for: added to 2^23 a number shows its integer part.
+  template <bool bounded>
+  __device__ float sample_cell(const Vec3f& p) const {
     constexpr float shift = 8388608.0f;
     constexpr unsigned shift_bits = 0x4B000000u;
-    const float fx = __fadd_rd(p.x, shift), fy = __fadd_rd(p.y, shift), fz = __fadd_rd(p.z, shift);
-    const float tx = p.x - (fx - shift), ty = p.y - (fy - shift), tz = p.z - (fz - shift);
-    const unsigned row = voxel.moving.extent.x, slice = row * voxel.moving.extent.y;
+    const Extent n = voxel.moving.extent;
+    Vec3f c = p;
+    if constexpr (bounded)
+      c = {fminf(fmaxf(p.x, 0.0f), float(n.x - 1)), fminf(fmaxf(p.y, 0.0f), float(n.y - 1)), fminf(fmaxf(p.z, 0.0f), float(n.z - 1))};
+    float fx = __fadd_rd(c.x, shift), fy = __fadd_rd(c.y, shift), fz = __fadd_rd(c.z, shift);
+    if constexpr (bounded) {
+      fx = fminf(fx, shift + float(n.x - 2));
+      fy = fminf(fy, shift + float(n.y - 2));
+      fz = fminf(fz, shift + float(n.z - 2));
+    }
+    const float tx = c.x - (fx - shift), ty = c.y - (fy - shift), tz = c.z - (fz - shift);
+    const unsigned row = n.x, slice = row * n.y;
     const unsigned low = __float_as_uint(fz) * slice + __float_as_uint(fy) * row + __float_as_uint(fx) - shift_bits * (slice + row + 1);
     const float* const c00 = voxel.moving.data + low;
     const float *const c10 = c00 + row, *const c01 = c00 + slice, *const c11 = c01 + row;
     const float y0 = lerp(lerp(c00[0], c00[1], tx), lerp(c10[0], c10[1], tx), ty);
     const float y1 = lerp(lerp(c01[0], c01[1], tx), lerp(c11[0], c11[1], tx), ty);
-    return lerp(y0, y1, tz);
+    return !bounded || has_value(p, n) ? lerp(y0, y1, tz) : NAN;
   }
 };
 
