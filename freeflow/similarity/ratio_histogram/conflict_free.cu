@@ -82,13 +82,13 @@ __global__ void __launch_bounds__(1024) conflict_free_kernel(ratio::Job<Voxel> j
   ratio::Square<wide> square;
   unsigned taken = 0;
   for (unsigned t = blockIdx.x; t < tiles.count; t += gridDim.x) {
-    const unsigned first = t * tiles.pieces_of_tile, last = min(job.pieces, first + tiles.pieces_of_tile);
+    const unsigned first = t * tiles.pieces_of_tile, last = min(job.pieces.count, first + tiles.pieces_of_tile);
     bool partial = false;
     for (unsigned piece = first + warp; piece < last; piece += warps) {
-      const auto samples = job.sample(piece);
+      const auto samples = job.sample(piece, tiles.slot);
 #pragma unroll
       for (int k = 0; k < ratio::per_lane; ++k) {
-        const std::uint16_t slot = 32 * k < samples.left ? tiles.slot[samples.i + 32 * k] : RatioInput::no_value;
+        const std::uint16_t slot = samples.fixed[k];
         const auto v = job.voxel(samples.v[k], slot, samples.mass[k]);  // the slot stands in for the bin: only no_value matters
         square.add(v.mass[0], v.y);
         if (v.bin >= 0) tile.put(slot, v.y, v.mass[0]);
@@ -122,26 +122,26 @@ __global__ void __launch_bounds__(1024) conflict_free_kernel(ratio::Job<Voxel> j
 }
 
 /// Sorts one tile, by one warp: voxels keep their order within a bin.
-__global__ void __launch_bounds__(32)
-    presort_kernel(const std::uint16_t* fixed, Extent extent, unsigned per_row, unsigned pieces, unsigned pieces_of_tile, int bins,
-                   int most_runs, std::uint16_t* slot, std::uint16_t* runs, std::uint32_t* runs_of_tile) {
+__global__ void __launch_bounds__(32) presort_kernel(const std::uint16_t* fixed, ratio::Pieces pieces, unsigned pieces_of_tile, int bins,
+                                                     int most_runs, std::uint16_t* slot, std::uint16_t* runs, std::uint32_t* runs_of_tile) {
   __shared__ unsigned count[256], start[256];
   const int lane = threadIdx.x;
-  const unsigned first = blockIdx.x * pieces_of_tile, last = min(pieces, first + pieces_of_tile);
+  const unsigned first = blockIdx.x * pieces_of_tile, last = min(pieces.count, first + pieces_of_tile);
   // f(voxel, bin, lanes of that bin), 32 voxels at a time.
   const auto for_voxels = [&](auto f) {
-    for (unsigned piece = first; piece < last; ++piece)
+    for (unsigned piece = first; piece < last; ++piece) {
+      const ratio::Pieces::Column c = pieces.column(piece);
       for (int k = 0; k < ratio::per_lane; ++k) {
-        const int x = int(piece % per_row) * ratio::piece_voxels + 32 * k + lane;
-        const std::size_t i = std::size_t(piece / per_row) * extent.x + x;
-        const unsigned bin = x < extent.x ? fixed[i] : RatioInput::no_value;
+        const std::size_t i = c.i + std::size_t(k) * pieces.extent.x;
+        const unsigned bin = k < c.rows ? fixed[i] : RatioInput::no_value;
         const unsigned peers = __match_any_sync(~0u, bin);
         if (bin != RatioInput::no_value)
           f(i, bin, peers);
-        else if (x < extent.x)
+        else if (k < c.rows)
           slot[i] = RatioInput::no_value;
         __syncwarp();
       }
+    }
   };
   for (int b = lane; b < 256; b += 32) count[b] = 0;
   __syncwarp();
@@ -171,15 +171,16 @@ unsigned pieces_of_tile(const RatioPlan& plan) { return unsigned(plan.launch.wor
 
 }  // namespace
 
-void presort_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const RatioInput& input, unsigned pieces) {
-  const unsigned tiles = (pieces + pieces_of_tile(plan) - 1) / pieces_of_tile(plan);
+void presort_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const RatioInput& input) {
+  const ratio::Pieces pieces(input.extent);
+  const unsigned tiles = (pieces.count + pieces_of_tile(plan) - 1) / pieces_of_tile(plan);
   const int runs = most_runs(plan.launch.workload_bound, plan.shape.bins);
   plan.presort.slot = Buffer<std::uint16_t>(ctx, input.extent.count());
   plan.presort.runs = Buffer<std::uint16_t>(ctx, std::size_t(tiles) * runs);
   plan.presort.runs_of_tile = Buffer<std::uint32_t>(ctx, tiles);
-  presort_kernel<<<tiles, 32, 0, ratio::stream_of(cuda)>>>(input.fixed, input.extent, pieces / (input.extent.y * input.extent.z), pieces,
-                                                           pieces_of_tile(plan), plan.shape.bins, runs, plan.presort.slot.data(),
-                                                           plan.presort.runs.data(), plan.presort.runs_of_tile.data());
+  presort_kernel<<<tiles, 32, 0, ratio::stream_of(cuda)>>>(input.fixed, pieces, pieces_of_tile(plan), plan.shape.bins, runs,
+                                                           plan.presort.slot.data(), plan.presort.runs.data(),
+                                                           plan.presort.runs_of_tile.data());
   cuda_check(cudaGetLastError());
 }
 

@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(1024) global_atomic_kernel(ratio::Job<Voxel> j
   job.choose_candidate();
   const unsigned warps = blockDim.x / 32 * gridDim.x, warp = (blockIdx.x * blockDim.x + threadIdx.x) / 32;
   ratio::Square<Voxel::wide> square;
-  for (unsigned piece = warp; piece < job.pieces; piece += warps)
+  for (unsigned piece = warp; piece < job.pieces.count; piece += warps)
     job.for_piece(piece, [&](const RatioVoxel<Voxel::taps>& v) {
       square.add(v.total(), v.y);
       ratio::add_warp<Voxel::wide>(GlobalCounters<Voxel>{job}, v);

@@ -13,7 +13,7 @@ __global__ void __launch_bounds__(1024) global_merge_kernel(ratio::Job<Voxel> jo
   const std::size_t threads = std::size_t(blockDim.x) * gridDim.x, thread = std::size_t(blockIdx.x) * blockDim.x + threadIdx.x;
   std::uint32_t *const n = scratch + thread, *const low = n + job.bins * threads, *const high = low + job.bins * threads;
   ratio::Square<Voxel::wide> square;
-  for (unsigned piece = unsigned(thread / 32); piece < job.pieces; piece += unsigned(threads / 32))
+  for (unsigned piece = unsigned(thread / 32); piece < job.pieces.count; piece += unsigned(threads / 32))
     job.for_piece(piece, [&](const RatioVoxel<Voxel::taps>& v) {
       square.add(v.total(), v.y);
       if (v.bin < 0) return;

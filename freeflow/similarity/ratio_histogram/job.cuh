@@ -1,9 +1,9 @@
 // Private: what the CUDA schemes share: how a candidate's voxels are dealt out to warps, and how a warp adds them.
-// Work is dealt in pieces of up to 128 voxels of one row, four per lane: rows keep the samples of a warp together, and the
-// row's index is divided once. Under an affine map the samples of a piece lie on a line: where both its ends are inside the
-// moving image all of it is, and the bounds, the border's weight and most of the map need no work per voxel. Where all lanes have the same
-// bin (the background of most images) they sum among themselves and one adds for all: without that the hottest bin would serialise the
-// warp.
+// Work is dealt in pieces of 32 x 4 voxels of a slice, one column per lane: the samples of a warp stay together, a row of the
+// moving image serves two rows of the fixed one, and the loads of two voxels are under way at once. Under an affine map a
+// piece is a parallelogram: where its corners are inside the moving image all of it is, and needs no bounds and no weight.
+// Where all lanes have the same bin (the background of most images) they sum among themselves and one adds for all: without
+// that the hottest bin would serialise the warp.
 #pragma once
 
 #include <freeflow/core/cuda_check.h>
@@ -19,19 +19,55 @@ inline constexpr int piece_voxels = 32 * per_lane;
 /// So many pieces keep a 32-bit sum of masses of at most 65536, or of y of at most 65535, from overflowing.
 inline constexpr unsigned most_pieces = 65535 / piece_voxels;
 
-/// The voxels of all candidates, in pieces of rows.
+/// n / d for n < 2^31 by a multiplication.
+struct Divider {
+  std::uint32_t factor;
+  int shift = 31;
+  explicit Divider(std::uint32_t d) {
+    while ((std::uint64_t(1) << (shift - 31)) < d) ++shift;
+    factor = std::uint32_t(((std::uint64_t(1) << shift) + d - 1) / d);
+  }
+  __device__ std::uint32_t operator()(std::uint32_t n) const { return std::uint32_t((std::uint64_t(n) * factor) >> shift); }
+};
+
+/// A grid cut into pieces, along x, then y, then z.
+struct Pieces {
+  Extent extent;
+  unsigned along_x, of_slice, count;
+  Divider by_slice, by_row;
+
+  explicit Pieces(Extent n)
+      : extent(n), along_x((n.x + 31) / 32), of_slice(along_x * ((n.y + per_lane - 1) / per_lane)), count(of_slice * n.z),
+        by_slice(of_slice), by_row(along_x) {}
+
+  /// A lane's column: voxels i, i + extent.x, ...; `rows` of them exist.
+  struct Column {
+    int x, y, z, rows;
+    std::size_t i;
+  };
+  __device__ Column column(unsigned piece) const {
+    const unsigned z = by_slice(piece), in_slice = piece - z * of_slice, row = by_row(in_slice);
+    Column c;
+    c.x = int((in_slice - row * along_x) * 32 + (threadIdx.x & 31));
+    c.y = int(row * per_lane);
+    c.z = int(z);
+    c.rows = c.x < extent.x ? extent.y - c.y : 0;
+    c.i = (std::size_t(z) * extent.y + c.y) * extent.x + c.x;
+    return c;
+  }
+};
+
+/// One candidate's voxels.
 template <class Voxel>
 struct Job {
   Voxel voxel;
-  Extent extent;
+  Pieces pieces;
   const PointMap* maps;
-  unsigned per_row, pieces;
   std::uint64_t* sums;
   int bins;
 
   Job(const Voxel& v, const RatioInput& input, std::uint64_t* s)
-      : voxel(v), extent(input.extent), maps(input.maps), per_row((input.extent.x + piece_voxels - 1) / piece_voxels),
-        pieces(per_row * input.extent.y * input.extent.z), sums(s), bins(v.bins) {}
+      : voxel(v), pieces(input.extent), maps(input.maps), sums(s), bins(v.bins) {}
 
   /// Turns to the candidate of this block.
   __device__ void choose_candidate() {
@@ -42,53 +78,40 @@ struct Job {
   __device__ unsigned long long* sum(int bin) const { return count(bins + bin); }
   __device__ unsigned long long* square() const { return count(2 * bins); }
 
-  /// What this lane has of a piece: voxels i, i + 32, ... of the fixed grid, `left` of the row from i on.
+  /// What this lane has of a piece: values of a plane of the fixed grid (no_value beyond it), samples (NaN beyond it), masses.
   struct Samples {
-    std::size_t i;
-    int left;
-    float v[per_lane];  // NaN beyond the row
+    std::uint16_t fixed[per_lane];
+    float v[per_lane];
     std::uint32_t mass[per_lane];
-    __device__ void set(int k, float value, std::uint32_t m) {
-      v[k] = value;
-      mass[k] = m;
-    }
   };
 
-  __device__ Samples sample(unsigned piece) const {
-    const unsigned row = piece / per_row;
-    const int z = int(row / extent.y), y = int(row % extent.y), first = int(piece % per_row) * piece_voxels;
-    const int x = first + int(threadIdx.x & 31);
-    Samples s;
-    s.i = std::size_t(row) * extent.x + x;
-    s.left = extent.x - x;
-    const Line line(voxel.point.map, y, z);
-    const Vec3f begin = line(first), end = line(min(first + piece_voxels, extent.x) - 1);
+  __device__ Samples sample(unsigned piece, const std::uint16_t* plane) const {
+    const Pieces::Column c = pieces.column(piece);
     const Extent n = voxel.moving.extent;
-    const bool straight = !Voxel::nearest && !voxel.point.u.data && n.x > 1 && n.y > 1 && n.z > 1;
-    if (straight && misses(begin, end)) {
+    Samples s;
 #pragma unroll
-      for (int k = 0; k < per_lane; ++k) s.set(k, NAN, 0);
-    } else if (straight && inside(begin) && inside(end)) {
-#pragma unroll
-      for (int k = 0; k < per_lane; ++k) s.set(k, 32 * k < s.left ? sample_cell<false>(line(x + 32 * k)) : NAN, Voxel::full_mass);
-    } else if (straight) {
-#pragma unroll
-      for (int k = 0; k < per_lane; ++k) {
-        const Vec3f p = line(x + 32 * k);
-        const float v = 32 * k < s.left ? sample_cell<true>(p) : NAN;
-        s.set(k, v, voxel.mass(p, v));
-      }
+    for (int k = 0; k < per_lane; ++k) {
+      s.fixed[k] = k < c.rows ? plane[c.i + std::size_t(k) * pieces.extent.x] : RatioInput::no_value;
+      s.v[k] = NAN;
+      s.mass[k] = Voxel::full_mass;
+    }
+    if (!Voxel::nearest && !voxel.point.u.data && n.x > 1 && n.y > 1 && n.z > 1) {
+      // Each lane looks at one corner; rounding keeps the map monotonous, so what holds at the corners holds between them.
+      const int first = c.x - int(threadIdx.x & 31), last = min(first + 31, pieces.extent.x - 1);
+      const int bottom = min(c.y + per_lane, pieces.extent.y) - 1;
+      const Vec3f corner = voxel.point(threadIdx.x & 1 ? last : first, threadIdx.x & 2 ? bottom : c.y, c.z);
+      if (__all_sync(~0u, inside(corner)))
+        for_batches([&](int k) { sample_cells<false>(c, k, s); });
+      else if (!misses(corner))
+        for_batches([&](int k) { sample_cells<true>(c, k, s); });
     } else {
 #pragma unroll
-      for (int k = 0; k < per_lane; ++k) {
-        if (32 * k >= s.left) {
-          s.set(k, NAN, 0);
-          continue;
+      for (int k = 0; k < per_lane; ++k)
+        if (k < c.rows) {
+          const Vec3f p = voxel.point(c.x, c.y + k, c.z);
+          s.v[k] = voxel.sample(p);
+          s.mass[k] = voxel.mass(p, s.v[k]);
         }
-        const Vec3f p = voxel.point(x + 32 * k, y, z);
-        const float v = voxel.sample(p);
-        s.set(k, v, voxel.mass(p, v));
-      }
     }
     return s;
   }
@@ -96,64 +119,71 @@ struct Job {
   /// Calls f(voxel) for every lane of the warp together.
   template <class F>
   __device__ void for_piece(unsigned piece, F&& f) const {
-    const Samples s = sample(piece);
+    const Samples s = sample(piece, voxel.fixed);
 #pragma unroll
-    for (int k = 0; k < per_lane; ++k) {
-      const std::uint16_t fixed = 32 * k < s.left ? voxel.fixed[s.i + 32 * k] : RatioInput::no_value;
-      f(voxel(s.v[k], fixed, s.mass[k]));
-    }
+    for (int k = 0; k < per_lane; ++k) f(voxel(s.v[k], s.fixed[k], s.mass[k]));
   }
 
  private:
-  /// The map along a row: the very operations of map_point, those that x does not enter done once.
-  struct Line {
-    Vec3f slope, start;
-    __device__ Line(const PointMap& map, int y, int z) {
-      const auto& m = map.m;
-      slope = {m[0][0], m[1][0], m[2][0]};
-      start = {fma_(m[0][1], float(y), fma_(m[0][2], float(z), m[0][3])), fma_(m[1][1], float(y), fma_(m[1][2], float(z), m[1][3])),
-               fma_(m[2][1], float(y), fma_(m[2][2], float(z), m[2][3]))};
-    }
-    __device__ Vec3f operator()(int x) const {
-      return {fma_(slope.x, float(x), start.x), fma_(slope.y, float(x), start.y), fma_(slope.z, float(x), start.z)};
-    }
-  };
-
-  /// Rounding keeps a line monotonous, so what holds at both ends holds between them.
   __device__ bool inside(const Vec3f& p) const {
     const Extent n = voxel.moving.extent;
     return p.x >= 0.0f && p.x < float(n.x - 1) && p.y >= 0.0f && p.y < float(n.y - 1) && p.z >= 0.0f && p.z < float(n.z - 1) &&
            (!Voxel::wide || voxel.weight(p, n) == 1.0f);
   }
-  __device__ bool misses(const Vec3f& a, const Vec3f& b) const {
+  /// All corners lie beyond one side.
+  __device__ bool misses(const Vec3f& p) const {
     const Extent n = voxel.moving.extent;
-    return fmaxf(a.x, b.x) < -0.5f || fminf(a.x, b.x) > float(n.x) - 0.5f || fmaxf(a.y, b.y) < -0.5f ||
-           fminf(a.y, b.y) > float(n.y) - 0.5f || fmaxf(a.z, b.z) < -0.5f || fminf(a.z, b.z) > float(n.z) - 0.5f;
+    return __all_sync(~0u, p.x < -0.5f) || __all_sync(~0u, p.x > float(n.x) - 0.5f) || __all_sync(~0u, p.y < -0.5f) ||
+           __all_sync(~0u, p.y > float(n.y) - 0.5f) || __all_sync(~0u, p.z < -0.5f) || __all_sync(~0u, p.z > float(n.z) - 0.5f);
   }
 
-  /// sample_linear() without conversions and with bounds only where asked for: added to 2^23 a number shows its integer part.
+  /// As many voxels at a time as the registers hold.
+  static constexpr int batch = 2;
+  template <class F>
+  static __device__ void for_batches(F&& f) {
+#pragma unroll
+    for (int k = 0; k < per_lane; k += batch) f(k);
+  }
+
+  /// sample_linear() of a batch without conversions, and with bounds only where asked for: added to 2^23 a number shows its
+  /// integer part. All loads come first.
   template <bool bounded>
-  __device__ float sample_cell(const Vec3f& p) const {
+  __device__ void sample_cells(const Pieces::Column& column, int first, Samples& s) const {
     constexpr float shift = 8388608.0f;
     constexpr unsigned shift_bits = 0x4B000000u;
     const Extent n = voxel.moving.extent;
-    Vec3f c = p;
-    if constexpr (bounded)
-      c = {fminf(fmaxf(p.x, 0.0f), float(n.x - 1)), fminf(fmaxf(p.y, 0.0f), float(n.y - 1)), fminf(fmaxf(p.z, 0.0f), float(n.z - 1))};
-    float fx = __fadd_rd(c.x, shift), fy = __fadd_rd(c.y, shift), fz = __fadd_rd(c.z, shift);
-    if constexpr (bounded) {
-      fx = fminf(fx, shift + float(n.x - 2));
-      fy = fminf(fy, shift + float(n.y - 2));
-      fz = fminf(fz, shift + float(n.z - 2));
-    }
-    const float tx = c.x - (fx - shift), ty = c.y - (fy - shift), tz = c.z - (fz - shift);
     const unsigned row = n.x, slice = row * n.y;
-    const unsigned low = __float_as_uint(fz) * slice + __float_as_uint(fy) * row + __float_as_uint(fx) - shift_bits * (slice + row + 1);
-    const float* const c00 = voxel.moving.data + low;
-    const float *const c10 = c00 + row, *const c01 = c00 + slice, *const c11 = c01 + row;
-    const float y0 = lerp(lerp(c00[0], c00[1], tx), lerp(c10[0], c10[1], tx), ty);
-    const float y1 = lerp(lerp(c01[0], c01[1], tx), lerp(c11[0], c11[1], tx), ty);
-    return !bounded || has_value(p, n) ? lerp(y0, y1, tz) : NAN;
+    Vec3f t[batch];
+    Cell cell[batch];
+    bool has[batch];
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      const Vec3f p = voxel.point(column.x, column.y + first + k, column.z);
+      has[k] = first + k < column.rows && (!bounded || has_value(p, n));
+      if constexpr (Voxel::wide && bounded) s.mass[first + k] = voxel.mass(p, has[k] ? 0.0f : NAN);
+      Vec3f c = p;
+      if constexpr (bounded)
+        c = {fminf(fmaxf(p.x, 0.0f), float(n.x - 1)), fminf(fmaxf(p.y, 0.0f), float(n.y - 1)), fminf(fmaxf(p.z, 0.0f), float(n.z - 1))};
+      float fx = __fadd_rd(c.x, shift), fy = __fadd_rd(c.y, shift), fz = __fadd_rd(c.z, shift);
+      if constexpr (bounded) {
+        fx = fminf(fx, shift + float(n.x - 2));
+        fy = fminf(fy, shift + float(n.y - 2));
+        fz = fminf(fz, shift + float(n.z - 2));
+      }
+      t[k] = {c.x - (fx - shift), c.y - (fy - shift), c.z - (fz - shift)};
+      const unsigned low = __float_as_uint(fz) * slice + __float_as_uint(fy) * row + __float_as_uint(fx) - shift_bits * (slice + row + 1);
+      if (!has[k]) continue;
+      const float* const c00 = voxel.moving.data + low;
+      const float *const c10 = c00 + row, *const c01 = c00 + slice, *const c11 = c01 + row;
+      cell[k] = {c00[0], c00[1], c10[0], c10[1], c01[0], c01[1], c11[0], c11[1]};
+    }
+#pragma unroll
+    for (int k = 0; k < batch; ++k) {
+      const Cell& c = cell[k];
+      const float y0 = lerp(lerp(c.v000, c.v100, t[k].x), lerp(c.v010, c.v110, t[k].x), t[k].y);
+      const float y1 = lerp(lerp(c.v001, c.v101, t[k].x), lerp(c.v011, c.v111, t[k].x), t[k].y);
+      s.v[first + k] = has[k] ? lerp(y0, y1, t[k].z) : NAN;
+    }
   }
 };
 

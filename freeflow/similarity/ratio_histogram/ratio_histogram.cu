@@ -60,8 +60,7 @@ void prepare_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const Rati
   const DefaultLaunch usual = default_launch(plan.scheme);
   if (launch.threads == 0) launch.threads = usual.threads;
   if (launch.workload_bound == 0) launch.workload_bound = default_workload_bound;
-  const std::size_t pieces =
-      std::size_t((input.extent.x + ratio::piece_voxels - 1) / ratio::piece_voxels) * input.extent.y * input.extent.z;
+  const std::size_t pieces = ratio::Pieces(input.extent).count;
   const std::size_t useful = std::max<std::size_t>(1, (pieces * 32 + launch.threads - 1) / launch.threads);
   if (launch.blocks == 0) {
     const int share = plan.scheme == RatioScheme::global_merge ? 1 : plan.most_candidates;  // candidates share the processors
@@ -69,7 +68,7 @@ void prepare_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const Rati
   }
   require(shared_bytes(plan) <= std::size_t(most_shared),
           "the histograms of a block do not fit in shared memory; take fewer threads per block or fewer bins");
-  if (plan.scheme == RatioScheme::conflict_free) presort_ratio(ctx, cuda, plan, input, unsigned(pieces));
+  if (plan.scheme == RatioScheme::conflict_free) presort_ratio(ctx, cuda, plan, input);
   const std::size_t threads = std::size_t(launch.blocks) * launch.threads;
   if (plan.scheme == RatioScheme::global_merge) {
     require((pieces + threads / 32 - 1) / (threads / 32) * ratio::per_lane <= 65535,

@@ -17,8 +17,8 @@ void ratio_statistics(backend::Cuda, const RatioShape&, const std::uint64_t* sum
 /// Fills in a plan's launch sizes and scratch memory for the CUDA scheme; the CPU needs none.
 inline void prepare_ratio(Context&, backend::Cpu, RatioPlan&, const RatioInput&) {}
 void prepare_ratio(Context&, backend::Cuda, RatioPlan&, const RatioInput&);
-/// The presort of conflict_free, for a grid of so many pieces (job.cuh), and the shared memory of its blocks.
-void presort_ratio(Context&, backend::Cuda, RatioPlan&, const RatioInput&, unsigned pieces);
+/// The presort of conflict_free, and the shared memory of its blocks.
+void presort_ratio(Context&, backend::Cuda, RatioPlan&, const RatioInput&);
 std::size_t conflict_free_shared_bytes(const RatioPlan&);
 
 void ratio_global_atomic(backend::Cuda, const RatioPlan&, const RatioInput&, std::uint64_t* sums);

@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(1024) shared_kernel(Job<Voxel> job, int copies
   job.choose_candidate();
   const unsigned warps = blockDim.x / 32, warp = threadIdx.x / 32, bins = job.bins;
   const SharedCounters<wide> mine{data + (copies > 1 ? warp : 0) * SharedCounters<wide>::words * bins, int(bins)};
-  const unsigned begin = blockIdx.x * per_block, end = min(job.pieces, begin + per_block);
+  const unsigned begin = blockIdx.x * per_block, end = min(job.pieces.count, begin + per_block);
   unsigned long long* const block_partial = partial ? partial + (std::size_t(blockIdx.y) * gridDim.x + blockIdx.x) * 2 * bins : nullptr;
   Square<wide> square;
   for (unsigned first = begin; first == begin || first < end; first += most_pieces) {
@@ -85,7 +85,7 @@ void launch_shared(backend::Cuda cuda, const RatioPlan& plan, const Job<Voxel>& 
   const int copies = per_warp ? plan.launch.threads / 32 : 1;
   const int bytes = copies * SharedCounters<Voxel::wide>::words * plan.shape.bins * int(sizeof(unsigned));
   if (bytes > 48 * 1024) cuda_check(cudaFuncSetAttribute(shared_kernel<Voxel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-  const unsigned per_block = (job.pieces + plan.launch.blocks - 1) / plan.launch.blocks;
+  const unsigned per_block = (job.pieces.count + plan.launch.blocks - 1) / plan.launch.blocks;
   shared_kernel<<<dim3(plan.launch.blocks, candidates), plan.launch.threads, bytes, stream_of(cuda)>>>(job, copies, per_block, partial);
   cuda_check(cudaGetLastError());
 }
