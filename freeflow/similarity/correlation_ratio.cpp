@@ -52,7 +52,8 @@ void CorrelationRatio::prepare(Context& ctx, const ImagePair& images) {
 }
 
 std::size_t CorrelationRatio::level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const {
-  const std::size_t presort = options_.scheme == RatioScheme::shared_atomic ? 0 : 3;
+  const bool sorts = !is_reverse(options_) && (options_.scheme == RatioScheme::automatic || options_.scheme == RatioScheme::conflict_free);
+  const std::size_t presort = sorts ? 3 : 0;
   return (6 + presort) * fixed_voxels + 4 * moving_voxels + 20 * std::size_t(options_.bins);
 }
 
