@@ -1,10 +1,11 @@
 // Li's scheme 5: the fixed voxels are sorted by bin once per level, so that a thread sums voxels of one bin in registers.
 // Li sorts the whole image. Where caches count that loses: neighbours in a bin are strangers in space, and a sample fetches
-// eight words from as many lines (measured on an H200: 120 us on a head, 380 us on noise; sorted within tiles 76 and 78 us). So the sorting
-// is done within tiles of `workload_bound` voxels. A block samples a tile in the images' order and drops every y into its sorted slot in
-// shared memory: no two voxels share one. Then each thread sums runs of eight slots of one bin and adds them to the block's
-// histogram, whole warps of one bin as one. A bin's run is padded with empty slots to a multiple of eight.
-// Bound: one slot (2 bytes) and one moving voxel read per voxel; in truth the eight words per sample that L1 hands out.
+// eight words from as many lines (an H200 took 120 us on a head and 380 us on noise; sorted within tiles 74 and 76 us). So
+// the sorting is done within tiles of `workload_bound` voxels. A block samples a tile in the images' order and drops every y
+// into its sorted slot in shared memory: no two voxels share one. Then each thread sums runs of eight slots of one bin and
+// adds them to the block's histogram, whole warps of one bin as one. A bin's run is padded with empty slots to eight.
+// Bound: one slot (2 bytes) and one moving voxel read per voxel; in truth instructions, and the eight words per sample that
+// L1 hands out.
 #include <freeflow/similarity/ratio_histogram/shared.cuh>
 
 namespace freeflow {
