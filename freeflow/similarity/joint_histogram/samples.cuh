@@ -77,7 +77,7 @@ struct RunsOfVoxels {
     const unsigned group = tile / 16, slab = across.quotient(group), layer = down.quotient(slab);
     const int x = int(group - slab * across.divisor) * 32 + lane, y = int(slab - layer * down.divisor) * 4 + int(tile % 4),
               z = int(layer) * 4 + int(tile / 4 % 4);
-    return {x, y, z, (x < extent.x) & (y < extent.y) & (z < extent.z)};
+    return {x, y, z, x < extent.x && y < extent.y && z < extent.z};
   }
 };
 
