@@ -25,11 +25,16 @@ struct LnccIntensityBody {
 
 /// The six moments of every voxel, summed along z.
 struct LnccMomentsAlongZ {
-  static constexpr int terms = 6;
+  static constexpr int terms = 6, inputs = 2;
+  static constexpr float absent = NAN;
   const float *fixed, *warped;
   VolumeView<float> out;  // the first of six planes
-  FREEFLOW_HD Terms<6> load(std::size_t i) const {
-    const float f = fixed[i], m = warped[i];
+  FREEFLOW_HD void load(std::size_t i, float* in) const {
+    in[0] = fixed[i];
+    in[1] = warped[i];
+  }
+  static FREEFLOW_HD Terms<6> widen(const float* in) {
+    const float f = in[0], m = in[1];
     const bool counts = (f == f) & (m == m);
     const double df = counts ? f : 0.0f, dm = counts ? m : 0.0f;  // their products are exact in double
     return {{counts ? 1.0 : 0.0, df, dm, df * df, dm * dm, df * dm}};
@@ -43,13 +48,17 @@ struct LnccMomentsAlongZ {
 /// Planes to planes; `out` must not be `in`.
 template <int K>
 struct PlanesAlongZ {
-  static constexpr int terms = K;
+  static constexpr int terms = K, inputs = K;
+  static constexpr float absent = 0;
   const float* in;
   VolumeView<float> out;
-  FREEFLOW_HD Terms<K> load(std::size_t i) const {
+  FREEFLOW_HD void load(std::size_t i, float* v) const {
     const std::size_t plane = out.extent.count();
+    for (int k = 0; k < K; ++k) v[k] = in[k * plane + i];
+  }
+  static FREEFLOW_HD Terms<K> widen(const float* v) {
     Terms<K> t;
-    for (int k = 0; k < K; ++k) t.v[k] = double(in[k * plane + i]);
+    for (int k = 0; k < K; ++k) t.v[k] = double(v[k]);
     return t;
   }
   FREEFLOW_HD void emit(const float* sums, int x, int y, int z) const {
@@ -116,17 +125,19 @@ struct LnccCostBody {
 
 /// The last sums of the coefficients, and the force.
 struct LnccForceAlongZ {
-  static constexpr int terms = 3;
+  static constexpr int terms = 3, inputs = 3;
+  static constexpr float absent = 0;
   const float *in, *fixed;
   VolumeView<const float> moving;
   DisplacedPoint point;
   const double* sums;  // [1]: overlapping voxels
   FieldView<float> force;
 
-  FREEFLOW_HD Terms<3> load(std::size_t i) const {
+  FREEFLOW_HD void load(std::size_t i, float* v) const {
     const std::size_t plane = force.extent.count();
-    return {{double(in[i]), double(in[plane + i]), double(in[2 * plane + i])}};
+    for (int k = 0; k < 3; ++k) v[k] = in[k * plane + i];
   }
+  static FREEFLOW_HD Terms<3> widen(const float* v) { return {{double(v[0]), double(v[1]), double(v[2])}}; }
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
     const std::size_t n = force.extent.count(), i = (std::size_t(z) * force.extent.y + y) * force.extent.x + x;
     const float f = fixed[i];

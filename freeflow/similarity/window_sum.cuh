@@ -1,9 +1,9 @@
 // Private: the CUDA side of window_sum.h.
-// Along z: a thread walks a segment of one column; x lies along the warp, so all is coalesced, and what leaves the window was read a few
-// slices ago and comes from L2.
-// Along y and x: a block walks a segment along y, one thread per column of a strip, with r columns more on each side. Four rows at a time
-// the column sums go to shared memory; there a thread takes one plane's 32 voxels of one row and runs along x; then the threads are columns
-// again and hand the sums to the body. Rows are skewed by one float every 32, so that threads 32 voxels apart hit different banks.
+// Along z: a thread walks a segment of one column, four slices at a time, their reads first: the compiler cannot know that what is written
+// is not read. x lies along the warp, so all is coalesced, and what leaves the window was read a few slices ago and comes from L2.
+// Along y and x: a block walks a segment along y, one thread per column of a strip, with `radius` columns more on each side. Four rows at a
+// time the column sums go to shared memory; there a thread takes one block of one plane's row; then the threads are columns again and hand
+// the sums to the body. Blocks have an odd width, so neighbouring threads hit different banks.
 #pragma once
 
 #include <freeflow/core/cuda_check.h>
@@ -13,7 +13,7 @@ namespace freeflow {
 
 namespace window_sum {
 
-inline constexpr int column_threads = 128, rows_at_once = 4;
+inline constexpr int column_threads = 128, slices_at_once = 4, rows_at_once = 4;
 
 template <class Body>
 __global__ void __launch_bounds__(column_threads) along_z_kernel(Extent n, int radius, int length, Body body) {
@@ -21,105 +21,120 @@ __global__ void __launch_bounds__(column_threads) along_z_kernel(Extent n, int r
   const unsigned slice = unsigned(n.x) * n.y, column = blockIdx.x * column_threads + threadIdx.x;
   if (column >= slice) return;
   const int x = column % n.x, y = column / n.x, begin = blockIdx.y * length, end = min(begin + length, n.z);
+  const auto read = [&](bool exists, int z, float* in) {
+    for (int k = 0; k < Body::inputs; ++k) in[k] = Body::absent;
+    if (exists) body.load(column + std::size_t(z) * slice, in);
+  };
   double s[K] = {};
 #pragma unroll 4
   for (int z = max(begin - radius, 0); z <= min(begin + radius, n.z - 1); ++z) {
-    const Terms<K> in = body.load(column + std::size_t(z) * slice);
-    for (int k = 0; k < K; ++k) s[k] += in.v[k];
+    float in[Body::inputs];
+    read(true, z, in);
+    const Terms<K> t = Body::widen(in);
+    for (int k = 0; k < K; ++k) s[k] += t.v[k];
   }
-#pragma unroll 2
-  for (int z = begin; z < end; ++z) {
-    if (z > begin) {
-      Terms<K> in{}, out{};
-      if (z + radius < n.z) in = body.load(column + std::size_t(z + radius) * slice);
-      if (z - radius - 1 >= 0) out = body.load(column + std::size_t(z - radius - 1) * slice);
-      for (int k = 0; k < K; ++k) s[k] += in.v[k] - out.v[k];
+  for (int first = begin; first < end; first += slices_at_once) {
+    float entering[slices_at_once][Body::inputs], leaving[slices_at_once][Body::inputs];
+#pragma unroll
+    for (int q = 0; q < slices_at_once; ++q) {
+      const int z = first + q;
+      read(z > begin && z + radius < n.z, z + radius, entering[q]);
+      read(z > begin && z - radius - 1 >= 0 && z < end, z - radius - 1, leaving[q]);
     }
-    float sums[K];
-    for (int k = 0; k < K; ++k) sums[k] = float(s[k]);
-    body.emit(sums, x, y, z);
+#pragma unroll
+    for (int q = 0; q < slices_at_once; ++q) {
+      const Terms<K> in = Body::widen(entering[q]), out = Body::widen(leaving[q]);
+      float sums[K];
+      for (int k = 0; k < K; ++k) sums[k] = float(s[k] += in.v[k] - out.v[k]);
+      if (first + q < end) body.emit(sums, x, y, first + q);
+    }
   }
 }
 
-/// A strip of the grid along x and the shared rows of its block.
+/// A strip of the grid along x, whole blocks wide, and the lengths of its rows in shared memory.
 struct Strip {
-  int width, segment, segments, pitch;
-  std::size_t shared_bytes(int terms) const { return std::size_t(2) * rows_at_once * terms * pitch * sizeof(float); }
+  int width, blocks, rows_pitch, sums_pitch;
+  std::size_t shared_bytes(int terms) const { return std::size_t(rows_at_once) * terms * (rows_pitch + sums_pitch) * sizeof(float); }
 };
 
-/// Few strips, of equal width; a block's rows stay below the 64 KiB that every GPU since Turing has.
+/// Few strips, of equal width; a block's rows stay below the 64 KiB that every GPU since Turing has, its threads below strip_threads.
 inline Strip strip_of(int nx, int radius) {
+  const int window = 2 * radius + 1, widest = std::max(1, (radius <= 16 ? 256 : 128) / window) * window;
   Strip s;
-  s.segment = x_segment(radius);
-  const int strips = segments(nx, radius <= 16 ? 256 : 128);
-  s.width = segments(segments(nx, strips), s.segment) * s.segment;
-  s.segments = s.width / s.segment;
-  s.pitch = s.width + 2 * radius + (s.width + 2 * radius) / 32 + 1;
-  while (s.pitch % 32 != s.segments % 32) ++s.pitch;  // neighbouring tasks of the run along x then lie in neighbouring banks
+  s.blocks = segments(segments(nx, segments(nx, widest)), window);
+  s.width = s.blocks * window;
+  s.sums_pitch = s.width;
+  s.rows_pitch = s.width + (2 * radius + 31) / 32 * 32;  // as s.width modulo 32: the blocks' stride over the banks goes on in the next row
   return s;
 }
 
+inline constexpr int strip_threads = 288;
+
 template <class Body>
-__global__ void __launch_bounds__(320) along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
+__global__ void __launch_bounds__(strip_threads, 4) along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
   constexpr int K = Body::terms;
   extern __shared__ float shared_rows[];
   float* const rows = shared_rows;
-  float* const sums = shared_rows + rows_at_once * K * strip.pitch;
-  const auto skewed = [](int i) { return i + (i >> 5); };
+  float* const sums = shared_rows + rows_at_once * K * strip.rows_pitch;
 
-  const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, x = strip_begin - radius + i;
+  const int window = 2 * radius + 1, strip_begin = blockIdx.x * strip.width, i = threadIdx.x, x = strip_begin - radius + i;
   const int begin = blockIdx.y * length, end = min(begin + length, n.y), z = blockIdx.z;
   const bool has_column = i < strip.width + 2 * radius, in_grid = has_column && x >= 0 && x < n.x;
   const bool emits = in_grid && x >= strip_begin && x < strip_begin + strip.width;
   const std::size_t plane = n.count();
-  const float* in = body.in + std::size_t(z) * n.y * n.x + x;
+  const float* __restrict__ in = body.in + std::size_t(z) * n.y * n.x + x;
 
   double s[K] = {};
   if (in_grid)
 #pragma unroll 2
     for (int y = max(begin - radius, 0); y <= min(begin + radius, n.y - 1); ++y)
+#pragma unroll
       for (int k = 0; k < K; ++k) s[k] += double(in[k * plane + std::size_t(y) * n.x]);
 
   double a = 0, b = 0;
   for (int y = begin; y < end; y += rows_at_once) {
-    float entering[rows_at_once][K], leaving[rows_at_once][K];
+#pragma unroll 1
+    for (int q = 0; q < rows_at_once; q += 2) {
+      float entering[2][K], leaving[2][K];
 #pragma unroll
-    for (int q = 0; q < rows_at_once; ++q) {
-      const int e = y + q + radius, l = y + q - radius - 1;
-      const bool moves = in_grid && y + q > begin;
-      for (int k = 0; k < K; ++k) {
-        entering[q][k] = moves && e < n.y ? in[k * plane + std::size_t(e) * n.x] : 0.0f;
-        leaving[q][k] = moves && l >= 0 && l < n.y ? in[k * plane + std::size_t(l) * n.x] : 0.0f;
+      for (int p = 0; p < 2; ++p) {
+        const int e = y + q + p + radius, l = y + q + p - radius - 1;
+        const bool moves = in_grid && y + q + p > begin;
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          entering[p][k] = moves && e < n.y ? in[k * plane + e * n.x] : 0.0f;
+          leaving[p][k] = moves && l >= 0 && l < n.y ? in[k * plane + l * n.x] : 0.0f;
+        }
       }
+#pragma unroll
+      for (int p = 0; p < 2; ++p)
+#pragma unroll
+        for (int k = 0; k < K; ++k) {
+          s[k] += double(entering[p][k]) - double(leaving[p][k]);
+          if (has_column) rows[((q + p) * K + k) * strip.rows_pitch + i] = float(s[k]);
+        }
     }
-#pragma unroll
-    for (int q = 0; q < rows_at_once; ++q)
-      for (int k = 0; k < K; ++k) {
-        s[k] += double(entering[q][k]) - double(leaving[q][k]);
-        if (has_column) rows[(q * K + k) * strip.pitch + skewed(i)] = float(s[k]);
-      }
     __syncthreads();
-    for (int task = i; task < rows_at_once * K * strip.segments; task += blockDim.x) {
-      const int first = task % strip.segments * strip.segment, line = task / strip.segments * strip.pitch;
-      double t = 0;
+    for (int task = i; task < rows_at_once * K * strip.blocks; task += blockDim.x) {
+      const int line = task / strip.blocks, first = task % strip.blocks * window;
+      const float* v = rows + line * strip.rows_pitch + first;
+      float* out = sums + line * strip.sums_pitch + first;
+      float t = 0;
+#pragma unroll 5
+      for (int j = window - 1; j >= 0; --j) out[j] = t += v[j];
+      t = 0;
 #pragma unroll 4
-      for (int j = first; j <= first + 2 * radius; ++j) t += double(rows[line + skewed(j)]);
-      sums[line + skewed(first)] = float(t);
-#pragma unroll 8
-      for (int j = first + 1; j < first + strip.segment; ++j) {
-        t += double(rows[line + skewed(j + 2 * radius)]) - double(rows[line + skewed(j - 1)]);
-        sums[line + skewed(j)] = float(t);
-      }
+      for (int j = 1; j < window; ++j) out[j] += t += v[j + window - 1];
     }
     __syncthreads();
     if (emits)
+#pragma unroll 1
+      for (int q = 0; q < rows_at_once && y + q < end; ++q) {
+        float t[K];
 #pragma unroll
-      for (int q = 0; q < rows_at_once; ++q)
-        if (y + q < end) {
-          float t[K];
-          for (int k = 0; k < K; ++k) t[k] = sums[(q * K + k) * strip.pitch + skewed(i - radius)];
-          body.emit(t, x, y + q, z, a, b);
-        }
+        for (int k = 0; k < K; ++k) t[k] = sums[(q * K + k) * strip.sums_pitch + i - radius];
+        body.emit(t, x, y + q, z, a, b);
+      }
   }
   if (emits) body.close(x, blockIdx.y, z, a, b);
 }

@@ -1,12 +1,15 @@
 // Private: sums over the box of (2 radius + 1)^3 voxels about every voxel, of several planes at once, at a cost that does not depend on the
 // radius. Voxels beyond the grid count 0. The matrix of such a sum is symmetric, so it is its own adjoint.
 //
-// One rule along every axis: an axis is cut into segments of a fixed length; the first sum of a segment is added up in ascending order,
-// every further one is the one before plus (value that enters - value that leaves), in double; what is stored is rounded to float. Float
-// values of similar size add up exactly in double, so nothing drifts, and every backend and every number of threads gives the same bits.
+// Along z and y an axis is cut into segments of a fixed length; the first sum of a segment is added up in ascending order, every further
+// one is the one before plus (value that enters - value that leaves), in double, where floats of similar size add up exactly: nothing
+// drifts. Along x every window, w = 2 radius + 1 wide, is the end of one block of w voxels and the start of the next (van Herk 1992):
+// running sums from the right over every block and from the left over the next, in float, nothing subtracted. Every backend and every
+// number of threads keeps this order, so the bits are the same.
 //
 // Two passes: along z, and along y and then x. A pass takes a body that says where the values come from and what becomes of the sums:
-//   along z:        static constexpr int terms;  Terms<terms> load(std::size_t i) const;
+//   along z:        static constexpr int terms, inputs;  void load(std::size_t i, float* in) const;  static constexpr float absent;
+//                   static Terms<terms> widen(const float* in)    what to sum, of one voxel's inputs (`absent` beyond the grid)
 //                   void emit(const float* sums, int x, int y, int z) const
 //   along y and x:  static constexpr int terms;  const float* in (the planes, one after the other);
 //                   void emit(const float* sums, int x, int y, int z, double& a, double& b) const   a, b: running tallies of the column
@@ -33,9 +36,8 @@ inline int segment(int shortest, int radius) {
   while (length < radius) length *= 2;
   return length;
 }
-inline int x_segment(int radius) { return segment(32, radius); }
 inline int y_segment(int radius) { return segment(64, radius); }
-inline int z_segment(int radius) { return segment(64, radius); }
+inline int z_segment(int radius) { return segment(32, radius); }
 inline int segments(int n, int length) { return (n + length - 1) / length; }
 }  // namespace window_sum
 
@@ -52,9 +54,14 @@ void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_coun
   constexpr int K = Body::terms, width = 128;
   double s[K][width] = {};
   const std::size_t slice = std::size_t(n.x) * n.y, base = std::size_t(y) * n.x + x_begin;
+  const auto terms = [&](std::size_t i) {
+    float in[Body::inputs];
+    body.load(i, in);
+    return Body::widen(in);
+  };
   for (int z = std::max(z_begin - radius, 0); z <= std::min(z_begin + radius, n.z - 1); ++z)
     for (int x = 0; x < x_count; ++x) {
-      const Terms<K> in = body.load(base + z * slice + x);
+      const Terms<K> in = terms(base + z * slice + x);
       for (int k = 0; k < K; ++k) s[k][x] += in.v[k];
     }
   for (int z = z_begin; z < z_end; ++z) {
@@ -62,12 +69,12 @@ void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_coun
     const bool enters = z > z_begin && z + radius<n.z, leaves = z> z_begin && z - radius - 1 >= 0;
     if (enters && leaves)
       for (int x = 0; x < x_count; ++x) {
-        const Terms<K> in = body.load(entering + x), out = body.load(leaving + x);
+        const Terms<K> in = terms(entering + x), out = terms(leaving + x);
         for (int k = 0; k < K; ++k) s[k][x] += in.v[k] - out.v[k];
       }
     else if (enters || leaves)
       for (int x = 0; x < x_count; ++x) {
-        const Terms<K> t = body.load((enters ? entering : leaving) + x);
+        const Terms<K> t = terms((enters ? entering : leaving) + x);
         for (int k = 0; k < K; ++k) s[k][x] += enters ? t.v[k] : -t.v[k];
       }
 #pragma GCC ivdep
@@ -79,21 +86,22 @@ void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_coun
   }
 }
 
-/// One thread's rows: the running sums of the columns, a row of them padded by zeros, its running sums along x, the tallies.
+/// One thread's rows: the running sums of the columns, a row of them between radius zeros, its sums along x, the tallies.
 template <int K>
 struct Rows {
-  int nx, radius, pitch;
-  std::vector<double> column, along_x, tally;
-  std::vector<float> padded;
+  int nx, width, padded_width;  // width: whole blocks
+  std::vector<double> column, tally;
+  std::vector<float> padded, along_x;
 
-  void resize(int new_nx, int new_radius) {
+  void resize(int new_nx, int radius) {
+    const int window = 2 * radius + 1;
     nx = new_nx;
-    radius = new_radius;
-    pitch = nx + 2 * radius + 1;
+    width = segments(nx, window) * window;
+    padded_width = width + 2 * radius;
     column.assign(std::size_t(K) * nx, 0.0);
-    along_x.resize(std::size_t(K) * nx);
     tally.assign(std::size_t(2) * nx, 0.0);
-    padded.assign(std::size_t(K) * pitch, 0.0f);
+    padded.assign(std::size_t(K) * padded_width, 0.0f);
+    along_x.resize(std::size_t(K) * width);
   }
   void add_row(const float* in, std::size_t plane) {
     for (int k = 0; k < K; ++k)
@@ -107,21 +115,19 @@ struct Rows {
     for (int k = 0; k < K; ++k)
       for (int x = 0; x < nx; ++x) column[std::size_t(k) * nx + x] += double(in[k * plane + x]) - double(out[k * plane + x]);
   }
-  void sum_along_x() {
-    for (int k = 0; k < K; ++k) {
-      float* row = padded.data() + std::size_t(k) * pitch;  // voxel x stands at x + radius + 1
-      double* difference = along_x.data() + std::size_t(k) * nx;
-      for (int x = 0; x < nx; ++x) row[x + radius + 1] = float(column[std::size_t(k) * nx + x]);
-      for (int x = 0; x < nx; ++x) difference[x] = double(row[x + 2 * radius + 1]) - double(row[x]);
-    }
-    const int length = x_segment(radius);
-    for (int begin = 0; begin < nx; begin += length) {
-      double s[K] = {};
-      for (int j = 1; j <= 2 * radius + 1; ++j)
-        for (int k = 0; k < K; ++k) s[k] += double(padded[std::size_t(k) * pitch + begin + j]);
-      for (int k = 0; k < K; ++k) along_x[std::size_t(k) * nx + begin] = s[k];
-      for (int x = begin + 1; x < std::min(begin + length, nx); ++x)
-        for (int k = 0; k < K; ++k) along_x[std::size_t(k) * nx + x] = s[k] += along_x[std::size_t(k) * nx + x];
+  void sum_along_x(int radius) {
+    const int window = 2 * radius + 1;
+    for (int k = 0; k < K; ++k)
+      for (int x = 0; x < nx; ++x) padded[std::size_t(k) * padded_width + radius + x] = float(column[std::size_t(k) * nx + x]);
+    const float* v = padded.data();
+    float* out = along_x.data();
+    for (int begin = 0; begin < width; begin += window) {
+      float s[K] = {};
+      for (int j = begin + window - 1; j >= begin; --j)
+        for (int k = 0; k < K; ++k) out[k * width + j] = s[k] += v[k * padded_width + j];
+      for (int k = 0; k < K; ++k) s[k] = 0;
+      for (int j = begin + 1; j < begin + window; ++j)
+        for (int k = 0; k < K; ++k) out[k * width + j] += s[k] += v[k * padded_width + j + window - 1];
     }
   }
 };
@@ -163,12 +169,13 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
         rows.add_row(row(y + radius), plane);
       else if (leaves)
         rows.take_row(row(y - radius - 1), plane);
-      rows.sum_along_x();
-      const double* along_x = rows.along_x.data();
+      rows.sum_along_x(radius);
+      const float* along_x = rows.along_x.data();
+      const int width = rows.width;
 #pragma GCC ivdep
       for (int x = 0; x < n.x; ++x) {
         float sums[K];
-        for (int k = 0; k < K; ++k) sums[k] = float(along_x[std::size_t(k) * n.x + x]);
+        for (int k = 0; k < K; ++k) sums[k] = along_x[k * width + x];
         local.emit(sums, x, y, z, a[x], b[x]);
       }
     }
