@@ -30,8 +30,8 @@ struct LnccMomentsAlongZ {
   const float *fixed, *warped;
   VolumeView<float> out;  // the first of six planes
   FREEFLOW_HD void load(std::size_t i, float* in) const {
-    in[0] = fixed[i];
-    in[1] = warped[i];
+    in[0] = read_only(fixed + i);
+    in[1] = read_only(warped + i);
   }
   static FREEFLOW_HD Terms<6> widen(const float* in) {
     const float f = in[0], m = in[1];
@@ -54,7 +54,7 @@ struct PlanesAlongZ {
   VolumeView<float> out;
   FREEFLOW_HD void load(std::size_t i, float* v) const {
     const std::size_t plane = out.extent.count();
-    for (int k = 0; k < K; ++k) v[k] = in[k * plane + i];
+    for (int k = 0; k < K; ++k) v[k] = read_only(in + k * plane + i);
   }
   static FREEFLOW_HD Terms<K> widen(const float* v) {
     Terms<K> t;
@@ -88,18 +88,23 @@ struct LnccCoefficientsAlongYx {
   double* tally;          // per column and segment: the sum of LNCC; after all those, the number of voxels
   int segments;
 
+  /// a / b, exact where that is a float: then flat windows have no variance at all.
+  static FREEFLOW_HD float quotient(float a, float b, float per_b) {
+    const float q = a * per_b;
+    return fma_(fma_(-q, b, a), per_b, q);
+  }
   FREEFLOW_HD void emit(const float* s, int x, int y, int z, double& value, double& voxels) const {
     const std::size_t plane = out.extent.count(), i = out.offset(x, y, z);
-    const float f = fixed[i], m = warped[i];
+    const float f = read_only(fixed + i), m = read_only(warped + i);
     const bool counts = (f == f) & (m == m);
-    const float n = counts ? s[0] : 1.0f, per_n = 1.0f / n, mean_f = s[1] / n, mean_m = s[2] / n;
+    const float n = counts ? s[0] : 1.0f, per_n = 1.0f / n, mean_f = quotient(s[1], n, per_n), mean_m = quotient(s[2], n, per_n);
     const float b = fma_(fma_(-s[1], mean_f, s[3]), per_n, e), c = fma_(fma_(-s[2], mean_m, s[4]), per_n, e);
     const float a = fma_(-s[1], mean_m, s[5]) * per_n;
-    const float slope = a / (b * c);
+    const float slope = a * (1.0f / (b * c));
     value += counts ? double(a * slope) : 0.0;
     voxels += counts ? 1.0 : 0.0;
     if (!out.data) return;
-    const float ca = 2.0f * per_n * slope, cc = ca * (a / c);
+    const float ca = 2.0f * per_n * slope, cc = ca * (slope * b);
     out.data[i] = counts ? ca : 0.0f;
     out.data[plane + i] = counts ? cc : 0.0f;
     out.data[2 * plane + i] = counts ? fma_(cc, mean_m, -(ca * mean_f)) : 0.0f;
@@ -135,12 +140,12 @@ struct LnccForceAlongZ {
 
   FREEFLOW_HD void load(std::size_t i, float* v) const {
     const std::size_t plane = force.extent.count();
-    for (int k = 0; k < 3; ++k) v[k] = in[k * plane + i];
+    for (int k = 0; k < 3; ++k) v[k] = read_only(in + k * plane + i);
   }
   static FREEFLOW_HD Terms<3> widen(const float* v) { return {{double(v[0]), double(v[1]), double(v[2])}}; }
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
     const std::size_t n = force.extent.count(), i = (std::size_t(z) * force.extent.y + y) * force.extent.x + x;
-    const float f = fixed[i];
+    const float f = read_only(fixed + i);
     const SampleWithGradient w = sample_linear_with_gradient(moving, point(x, y, z));
     const bool counts = (f == f) & (w.value == w.value);
     const float slope = fma_(f, s[0], fma_(-w.value, s[1], s[2])) * float(1.0 / sums[1]);

@@ -1,9 +1,9 @@
 // Private: the CUDA side of window_sum.h.
-// Along z: a thread walks a segment of one column, four slices at a time, their reads first: the compiler cannot know that what is written
-// is not read. x lies along the warp, so all is coalesced, and what leaves the window was read a few slices ago and comes from L2.
-// Along y and x: a block walks a segment along y, one thread per column of a strip, with `radius` columns more on each side. Four rows at a
-// time the column sums go to shared memory; there a thread takes one block of one plane's row; then the threads are columns again and hand
-// the sums to the body. Blocks have an odd width, so neighbouring threads hit different banks.
+// Along z: a thread walks a segment of one column, a few slices at a time, their reads first. x lies along the warp, so all is coalesced,
+// and what leaves the window was read a few slices ago and comes from L2. Along y and x: a block walks a segment along y, one thread per
+// column of a strip, with `radius` columns more on each side. Four rows at a time the column sums go to shared memory; there a thread takes
+// one block of one plane's row; then the threads are columns again and hand the sums to the body. Blocks have an odd width, so neighbouring
+// threads hit different banks.
 #pragma once
 
 #include <freeflow/core/cuda_check.h>
@@ -13,11 +13,11 @@ namespace freeflow {
 
 namespace window_sum {
 
-inline constexpr int column_threads = 128, slices_at_once = 4, rows_at_once = 4;
+inline constexpr int column_threads = 128, rows_at_once = 4;
 
 template <class Body>
-__global__ void __launch_bounds__(column_threads) along_z_kernel(Extent n, int radius, int length, Body body) {
-  constexpr int K = Body::terms;
+__global__ void __launch_bounds__(column_threads, 8) along_z_kernel(Extent n, int radius, int length, Body body) {
+  constexpr int K = Body::terms, slices_at_once = Body::inputs > 2 ? 2 : 4;
   const unsigned slice = unsigned(n.x) * n.y, column = blockIdx.x * column_threads + threadIdx.x;
   if (column >= slice) return;
   const int x = column % n.x, y = column / n.x, begin = blockIdx.y * length, end = min(begin + length, n.z);
@@ -54,6 +54,7 @@ __global__ void __launch_bounds__(column_threads) along_z_kernel(Extent n, int r
 /// A strip of the grid along x, whole blocks wide, and the lengths of its rows in shared memory.
 struct Strip {
   int width, blocks, rows_pitch, sums_pitch;
+  unsigned inverse_blocks;  // task / blocks = task * inverse_blocks / 2^20, exactly for all tasks of a block
   std::size_t shared_bytes(int terms) const { return std::size_t(rows_at_once) * terms * (rows_pitch + sums_pitch) * sizeof(float); }
 };
 
@@ -65,10 +66,57 @@ inline Strip strip_of(int nx, int radius) {
   s.width = s.blocks * window;
   s.sums_pitch = s.width;
   s.rows_pitch = s.width + (2 * radius + 31) / 32 * 32;  // as s.width modulo 32: the blocks' stride over the banks goes on in the next row
+  s.inverse_blocks = ((1u << 20) + s.blocks - 1) / s.blocks;
   return s;
 }
 
 inline constexpr int strip_threads = 288;
+
+/// The sums of the windows that start in one block: v[0 ... 2 window - 2] to out[0 ... window - 1].
+__device__ inline void sum_block(const float* v, float* out, int window) {
+  float t = 0;
+  for (int j = window - 1; j >= 0; --j) out[j] = t += v[j];
+  t = 0;
+  for (int j = 1; j < window; ++j) out[j] += t += v[j + window - 1];
+}
+
+/// The same in registers, for the windows that are mostly used.
+template <int window>
+__device__ __forceinline__ void sum_block(const float* v, float* out) {
+  float from_right[window], t = 0;
+#pragma unroll
+  for (int j = window - 1; j >= 0; --j) from_right[j] = t += v[j];
+  out[0] = from_right[0];
+  t = 0;
+#pragma unroll
+  for (int j = 1; j < window; ++j) out[j] = from_right[j] + (t += v[j + window - 1]);
+}
+
+template <int window>
+__device__ __forceinline__ void sum_blocks(const float* rows, float* sums, const Strip& strip, int lines, int runtime_window) {
+  const int w = window ? window : runtime_window;
+  for (unsigned task = threadIdx.x; task < unsigned(lines * strip.blocks); task += blockDim.x) {
+    const int line = task * strip.inverse_blocks >> 20, first = (task - line * strip.blocks) * w;
+    const float* v = rows + line * strip.rows_pitch + first;
+    float* out = sums + line * strip.sums_pitch + first;
+    if constexpr (window != 0)
+      sum_block<window>(v, out);
+    else
+      sum_block(v, out, w);
+  }
+}
+
+__device__ inline void sum_all_blocks(const float* rows, float* sums, const Strip& strip, int lines, int radius) {
+  switch (radius) {
+    case 1: return sum_blocks<3>(rows, sums, strip, lines, 0);
+    case 2: return sum_blocks<5>(rows, sums, strip, lines, 0);
+    case 3: return sum_blocks<7>(rows, sums, strip, lines, 0);
+    case 4: return sum_blocks<9>(rows, sums, strip, lines, 0);
+    case 5: return sum_blocks<11>(rows, sums, strip, lines, 0);
+    case 7: return sum_blocks<15>(rows, sums, strip, lines, 0);
+    default: return sum_blocks<0>(rows, sums, strip, lines, 2 * radius + 1);
+  }
+}
 
 template <class Body>
 __global__ void __launch_bounds__(strip_threads, 4) along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
@@ -77,64 +125,62 @@ __global__ void __launch_bounds__(strip_threads, 4) along_yx_kernel(Extent n, in
   float* const rows = shared_rows;
   float* const sums = shared_rows + rows_at_once * K * strip.rows_pitch;
 
-  const int window = 2 * radius + 1, strip_begin = blockIdx.x * strip.width, i = threadIdx.x, x = strip_begin - radius + i;
+  const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, x = strip_begin - radius + i;
   const int begin = blockIdx.y * length, end = min(begin + length, n.y), z = blockIdx.z;
   const bool has_column = i < strip.width + 2 * radius, in_grid = has_column && x >= 0 && x < n.x;
   const bool emits = in_grid && x >= strip_begin && x < strip_begin + strip.width;
   const std::size_t plane = n.count();
-  const float* __restrict__ in = body.in + std::size_t(z) * n.y * n.x + x;
+  const float* in = body.in + std::size_t(z) * n.y * n.x + x;
+  const auto read_row = [&](bool exists, int y, float* v) {
+#pragma unroll
+    for (int k = 0; k < K; ++k) v[k] = exists ? read_only(in + k * plane + y * n.x) : 0.0f;
+  };
 
   double s[K] = {};
   if (in_grid)
 #pragma unroll 2
-    for (int y = max(begin - radius, 0); y <= min(begin + radius, n.y - 1); ++y)
+    for (int y = max(begin - radius, 0); y <= min(begin + radius, n.y - 1); ++y) {
+      float v[K];
+      read_row(true, y, v);
 #pragma unroll
-      for (int k = 0; k < K; ++k) s[k] += double(in[k * plane + std::size_t(y) * n.x]);
+      for (int k = 0; k < K; ++k) s[k] += double(v[k]);
+    }
 
   double a = 0, b = 0;
   for (int y = begin; y < end; y += rows_at_once) {
 #pragma unroll 1
     for (int q = 0; q < rows_at_once; q += 2) {
-      float entering[2][K], leaving[2][K];
+      if (in_grid) {
+        float entering[2][K], leaving[2][K];
 #pragma unroll
-      for (int p = 0; p < 2; ++p) {
-        const int e = y + q + p + radius, l = y + q + p - radius - 1;
-        const bool moves = in_grid && y + q + p > begin;
-#pragma unroll
-        for (int k = 0; k < K; ++k) {
-          entering[p][k] = moves && e < n.y ? in[k * plane + e * n.x] : 0.0f;
-          leaving[p][k] = moves && l >= 0 && l < n.y ? in[k * plane + l * n.x] : 0.0f;
+        for (int p = 0; p < 2; ++p) {
+          const int yp = y + q + p;
+          read_row(yp > begin && yp + radius < n.y, yp + radius, entering[p]);
+          read_row(yp > begin && yp - radius - 1 >= 0 && yp < end, yp - radius - 1, leaving[p]);
         }
+#pragma unroll
+        for (int p = 0; p < 2; ++p)
+#pragma unroll
+          for (int k = 0; k < K; ++k) {
+            s[k] += double(entering[p][k]) - double(leaving[p][k]);
+            rows[((q + p) * K + k) * strip.rows_pitch + i] = float(s[k]);
+          }
+      } else if (has_column && y == begin) {  // beyond the grid all is 0, once and for all
+        for (int line = q * K; line < (q + 2) * K; ++line) rows[line * strip.rows_pitch + i] = 0.0f;
       }
-#pragma unroll
-      for (int p = 0; p < 2; ++p)
-#pragma unroll
-        for (int k = 0; k < K; ++k) {
-          s[k] += double(entering[p][k]) - double(leaving[p][k]);
-          if (has_column) rows[((q + p) * K + k) * strip.rows_pitch + i] = float(s[k]);
-        }
     }
     __syncthreads();
-    for (int task = i; task < rows_at_once * K * strip.blocks; task += blockDim.x) {
-      const int line = task / strip.blocks, first = task % strip.blocks * window;
-      const float* v = rows + line * strip.rows_pitch + first;
-      float* out = sums + line * strip.sums_pitch + first;
-      float t = 0;
-#pragma unroll 5
-      for (int j = window - 1; j >= 0; --j) out[j] = t += v[j];
-      t = 0;
-#pragma unroll 4
-      for (int j = 1; j < window; ++j) out[j] += t += v[j + window - 1];
-    }
+    sum_all_blocks(rows, sums, strip, rows_at_once * K, radius);
     __syncthreads();
     if (emits)
 #pragma unroll 1
-      for (int q = 0; q < rows_at_once && y + q < end; ++q) {
-        float t[K];
+      for (int q = 0; q < rows_at_once; ++q)
+        if (y + q < end) {
+          float t[K];
 #pragma unroll
-        for (int k = 0; k < K; ++k) t[k] = sums[(q * K + k) * strip.sums_pitch + i - radius];
-        body.emit(t, x, y + q, z, a, b);
-      }
+          for (int k = 0; k < K; ++k) t[k] = sums[(q * K + k) * strip.sums_pitch + i - radius];
+          body.emit(t, x, y + q, z, a, b);
+        }
   }
   if (emits) body.close(x, blockIdx.y, z, a, b);
 }

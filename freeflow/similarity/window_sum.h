@@ -29,6 +29,15 @@ struct Terms {
   double v[K];
 };
 
+/// Reads what no thread of the pass writes, so that a GPU's compiler may read ahead of the writes.
+FREEFLOW_HD float read_only(const float* p) {
+#ifdef __CUDA_ARCH__
+  return __ldg(p);
+#else
+  return *p;
+#endif
+}
+
 namespace window_sum {
 /// A power of two, not below the radius: then starting a segment costs at most two additions per voxel.
 inline int segment(int shortest, int radius) {
