@@ -57,9 +57,9 @@ void sum_along_yx(backend::Cuda, Extent n, int radius, const Body& body);
 
 namespace window_sum {
 
-/// Up to 128 neighbouring columns along z, from z_begin to z_end.
+/// Up to 128 neighbouring columns along z, from z_begin to z_end. Flattened: a body that is called instead of inlined is not vectorised.
 template <class Body>
-void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_count, int y, int z_begin, int z_end) {
+[[gnu::flatten]] void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_count, int y, int z_begin, int z_end) {
   constexpr int K = Body::terms, width = 128;
   double s[K][width] = {};
   const std::size_t slice = std::size_t(n.x) * n.y, base = std::size_t(y) * n.x + x_begin;
