@@ -30,12 +30,10 @@ inline double copy_bandwidth(Context& ctx) {
 }
 
 inline double bandwidth_of(Context& ctx) {
-  static const double cpu = [] {
-    Context c;
-    return copy_bandwidth(c);
-  }();
-  static const double cuda = [&] { return ctx.device().is_cuda() ? copy_bandwidth(ctx) : 0.0; }();
-  return ctx.device().is_cuda() ? cuda : cpu;
+  static double cpu = 0, cuda = 0;  // each measured when its first row asks
+  double& bandwidth = ctx.device().is_cuda() ? cuda : cpu;
+  if (bandwidth == 0) bandwidth = copy_bandwidth(ctx);
+  return bandwidth;
 }
 
 /// Times `work`, twenty calls between two waits, and reports its least traffic against the copy. `matches` must hold first: a

@@ -1,9 +1,11 @@
 // Private: the CUDA side of window_sum.h.
+//
 // Along z: a thread walks a segment of one column, a few slices at a time, their reads first. x lies along the warp, so all is coalesced,
-// and what leaves the window was read a few slices ago and comes from L2. Along y and x: a block walks a segment along y, one thread per
-// column of a strip, with `radius` columns more on each side. Four rows at a time the column sums go to shared memory; there a thread takes
-// one block of one plane's row; then the threads are columns again and hand the sums to the body. Blocks have an odd width, so neighbouring
-// threads hit different banks.
+// and what leaves the window was read a few slices ago and comes from L2.
+//
+// Along y and x: a block walks a segment along y, with a thread per column of a strip (and of `radius` columns more on each side) in each
+// of three groups that share the planes. Six rows at a time the column sums go to shared memory; there a thread takes one block of one
+// plane's row; then every group hands every third row to the body. Blocks have an odd width, so neighbouring threads hit different banks.
 #pragma once
 
 #include <freeflow/core/cuda_check.h>
@@ -13,7 +15,7 @@ namespace freeflow {
 
 namespace window_sum {
 
-inline constexpr int column_threads = 128, rows_at_once = 4;
+inline constexpr int column_threads = 128, groups = tally_lanes, rows_at_once = 2 * groups, read_at_once = 2;
 
 template <class Body>
 __global__ void __launch_bounds__(column_threads, 8) along_z_kernel(Extent n, int radius, int length, Body body) {
@@ -60,7 +62,7 @@ struct Strip {
 
 /// Few strips, of equal width; a block's rows stay below the 64 KiB that every GPU since Turing has, its threads below strip_threads.
 inline Strip strip_of(int nx, int radius) {
-  const int window = 2 * radius + 1, widest = std::max(1, (radius <= 16 ? 256 : 128) / window) * window;
+  const int window = 2 * radius + 1, widest = std::max(1, (radius <= 16 ? 192 : 128) / window) * window;
   Strip s;
   s.blocks = segments(segments(nx, segments(nx, widest)), window);
   s.width = s.blocks * window;
@@ -95,7 +97,7 @@ __device__ __forceinline__ void sum_block(const float* v, float* out) {
 template <int window>
 __device__ __forceinline__ void sum_blocks(const float* rows, float* sums, const Strip& strip, int lines, int runtime_window) {
   const int w = window ? window : runtime_window;
-  for (unsigned task = threadIdx.x; task < unsigned(lines * strip.blocks); task += blockDim.x) {
+  for (unsigned task = threadIdx.y * blockDim.x + threadIdx.x; task < unsigned(lines * strip.blocks); task += groups * blockDim.x) {
     const int line = task * strip.inverse_blocks >> 20, first = (task - line * strip.blocks) * w;
     const float* v = rows + line * strip.rows_pitch + first;
     float* out = sums + line * strip.sums_pitch + first;
@@ -119,70 +121,82 @@ __device__ inline void sum_all_blocks(const float* rows, float* sums, const Stri
 }
 
 template <class Body>
-__global__ void __launch_bounds__(strip_threads, 4) along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
-  constexpr int K = Body::terms;
+__global__ void __launch_bounds__(groups* strip_threads, 2) along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
+  constexpr int K = Body::terms, mine = K / groups;
+  static_assert(mine * groups == K);
   extern __shared__ float shared_rows[];
   float* const rows = shared_rows;
   float* const sums = shared_rows + rows_at_once * K * strip.rows_pitch;
 
-  const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, x = strip_begin - radius + i;
+  const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, group = threadIdx.y, x = strip_begin - radius + i;
   const int begin = blockIdx.y * length, end = min(begin + length, n.y), z = blockIdx.z;
   const bool has_column = i < strip.width + 2 * radius, in_grid = has_column && x >= 0 && x < n.x;
   const bool emits = in_grid && x >= strip_begin && x < strip_begin + strip.width;
   const std::size_t plane = n.count();
-  const float* in = body.in + std::size_t(z) * n.y * n.x + x;
+  const float* const in = body.in + (std::size_t(group * mine) * n.z + z) * n.y * n.x + x;
+  float* const my_rows = rows + group * mine * strip.rows_pitch + i;
   const auto read_row = [&](bool exists, int y, float* v) {
 #pragma unroll
-    for (int k = 0; k < K; ++k) v[k] = exists ? read_only(in + k * plane + y * n.x) : 0.0f;
+    for (int k = 0; k < mine; ++k) v[k] = exists ? read_only(in + k * plane + y * n.x) : 0.0f;
   };
 
-  double s[K] = {};
+  double s[mine] = {};
   if (in_grid)
-#pragma unroll 2
+#pragma unroll 4
     for (int y = max(begin - radius, 0); y <= min(begin + radius, n.y - 1); ++y) {
-      float v[K];
+      float v[mine];
       read_row(true, y, v);
 #pragma unroll
-      for (int k = 0; k < K; ++k) s[k] += double(v[k]);
+      for (int k = 0; k < mine; ++k) s[k] += double(v[k]);
     }
+  else if (has_column)  // beyond the grid all is 0, once and for all
+    for (int line = 0; line < rows_at_once * K; line += K)
+      for (int k = 0; k < mine; ++k) my_rows[(line + k) * strip.rows_pitch] = 0.0f;
 
   double a = 0, b = 0;
   for (int y = begin; y < end; y += rows_at_once) {
+    if (in_grid)
 #pragma unroll 1
-    for (int q = 0; q < rows_at_once; q += 2) {
-      if (in_grid) {
-        float entering[2][K], leaving[2][K];
+      for (int q = 0; q < rows_at_once; q += read_at_once) {
+        float entering[read_at_once][mine], leaving[read_at_once][mine];
 #pragma unroll
-        for (int p = 0; p < 2; ++p) {
+        for (int p = 0; p < read_at_once; ++p) {
           const int yp = y + q + p;
           read_row(yp > begin && yp + radius < n.y, yp + radius, entering[p]);
           read_row(yp > begin && yp - radius - 1 >= 0 && yp < end, yp - radius - 1, leaving[p]);
         }
 #pragma unroll
-        for (int p = 0; p < 2; ++p)
+        for (int p = 0; p < read_at_once; ++p)
 #pragma unroll
-          for (int k = 0; k < K; ++k) {
+          for (int k = 0; k < mine; ++k) {
             s[k] += double(entering[p][k]) - double(leaving[p][k]);
-            rows[((q + p) * K + k) * strip.rows_pitch + i] = float(s[k]);
+            my_rows[((q + p) * K + k) * strip.rows_pitch] = float(s[k]);
           }
-      } else if (has_column && y == begin) {  // beyond the grid all is 0, once and for all
-        for (int line = q * K; line < (q + 2) * K; ++line) rows[line * strip.rows_pitch + i] = 0.0f;
       }
-    }
     __syncthreads();
     sum_all_blocks(rows, sums, strip, rows_at_once * K, radius);
     __syncthreads();
     if (emits)
 #pragma unroll 1
-      for (int q = 0; q < rows_at_once; ++q)
-        if (y + q < end) {
-          float t[K];
+      for (int q = group; q < rows_at_once && y + q < end; q += groups) {
+        float t[K];
 #pragma unroll
-          for (int k = 0; k < K; ++k) t[k] = sums[(q * K + k) * strip.sums_pitch + i - radius];
-          body.emit(t, x, y + q, z, a, b);
-        }
+        for (int k = 0; k < K; ++k) t[k] = sums[(q * K + k) * strip.sums_pitch + i - radius];
+        body.emit(t, x, y + q, z, a, b);
+      }
   }
-  if (emits) body.close(x, blockIdx.y, z, a, b);
+  // The groups' tallies, added up in their order.
+  __syncthreads();
+  double* const tallies = reinterpret_cast<double*>(shared_rows) + i;
+  tallies[(2 * group) * blockDim.x] = a;
+  tallies[(2 * group + 1) * blockDim.x] = b;
+  __syncthreads();
+  if (!emits || group != 0) return;
+  for (int g = 1; g < groups; ++g) {
+    a += tallies[(2 * g) * blockDim.x];
+    b += tallies[(2 * g + 1) * blockDim.x];
+  }
+  body.close(x, blockIdx.y, z, a, b);
 }
 
 }  // namespace window_sum
@@ -205,7 +219,7 @@ void sum_along_yx(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   const int threads = (strip.width + 2 * radius + 31) / 32 * 32;
   const std::size_t bytes = strip.shared_bytes(Body::terms);
   cuda_check(cudaFuncSetAttribute(along_yx_kernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
-  along_yx_kernel<<<grid, threads, bytes, static_cast<cudaStream_t>(cuda.stream)>>>(n, radius, length, strip, body);
+  along_yx_kernel<<<grid, dim3(threads, groups), bytes, static_cast<cudaStream_t>(cuda.stream)>>>(n, radius, length, strip, body);
   cuda_check(cudaGetLastError());
 }
 

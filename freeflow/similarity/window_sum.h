@@ -39,6 +39,8 @@ FREEFLOW_HD float read_only(const float* p) {
 }
 
 namespace window_sum {
+/// Every column has as many running tallies, for every third row along y one, added up at the end of the segment.
+inline constexpr int tally_lanes = 3;
 /// A power of two, not below the radius: then starting a segment costs at most two additions per voxel.
 inline int segment(int shortest, int radius) {
   int length = shortest;
@@ -108,7 +110,7 @@ struct Rows {
     width = segments(nx, window) * window;
     padded_width = width + 2 * radius;
     column.assign(std::size_t(K) * nx, 0.0);
-    tally.assign(std::size_t(2) * nx, 0.0);
+    tally.assign(std::size_t(2) * tally_lanes * nx, 0.0);
     padded.assign(std::size_t(K) * padded_width, 0.0f);
     along_x.resize(std::size_t(K) * width);
   }
@@ -169,7 +171,6 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
     const int z = task / segments, segment = task % segments, begin = segment * length, end = std::min(begin + length, n.y);
     const auto row = [&](int y) { return local.in + (std::size_t(z) * n.y + y) * n.x; };
     for (int y = std::max(begin - radius, 0); y <= std::min(begin + radius, n.y - 1); ++y) rows.add_row(row(y), plane);
-    double *a = rows.tally.data(), *b = a + n.x;
     for (int y = begin; y < end; ++y) {
       const bool enters = y > begin && y + radius<n.y, leaves = y> begin && y - radius - 1 >= 0;
       if (enters && leaves)
@@ -180,6 +181,7 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
         rows.take_row(row(y - radius - 1), plane);
       rows.sum_along_x(radius);
       const float* along_x = rows.along_x.data();
+      double *a = rows.tally.data() + std::size_t(2) * n.x * ((y - begin) % window_sum::tally_lanes), *b = a + n.x;
       const int width = rows.width;
 #pragma GCC ivdep
       for (int x = 0; x < n.x; ++x) {
@@ -188,7 +190,12 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
         local.emit(sums, x, y, z, a[x], b[x]);
       }
     }
-    for (int x = 0; x < n.x; ++x) local.close(x, segment, z, a[x], b[x]);
+    const auto tally = [&](int x, int term) {
+      double sum = 0;
+      for (int lane = 0; lane < window_sum::tally_lanes; ++lane) sum += rows.tally[std::size_t(2 * lane + term) * n.x + x];
+      return sum;
+    };
+    for (int x = 0; x < n.x; ++x) local.close(x, segment, z, tally(x, 0), tally(x, 1));
   }
 }
 
