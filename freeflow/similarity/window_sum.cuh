@@ -15,7 +15,7 @@ namespace freeflow {
 
 namespace window_sum {
 
-inline constexpr int column_threads = 128, groups = tally_lanes, rows_at_once = 2 * groups, read_at_once = 2;
+inline constexpr int column_threads = 128, groups = tally_lanes, rows_at_once = 2 * groups;
 
 template <class Body>
 __global__ void __launch_bounds__(column_threads, 8) along_z_kernel(Extent n, int radius, int length, Body body) {
@@ -122,8 +122,8 @@ __device__ inline void sum_all_blocks(const float* rows, float* sums, const Stri
 
 template <class Body>
 __global__ void __launch_bounds__(groups* strip_threads, 2) along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
-  constexpr int K = Body::terms, mine = K / groups;
-  static_assert(mine * groups == K);
+  constexpr int K = Body::terms, mine = K / groups, read_at_once = rows_at_once / mine;  // twelve reads at once
+  static_assert(mine * groups == K && read_at_once * mine == rows_at_once);
   extern __shared__ float shared_rows[];
   float* const rows = shared_rows;
   float* const sums = shared_rows + rows_at_once * K * strip.rows_pitch;
