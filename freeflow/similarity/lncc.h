@@ -18,7 +18,8 @@ namespace freeflow {
 
 enum class LnccWindow {
   box,      ///< equal weights in (2 radius + 1)^3 voxels
-  gaussian  ///< three such boxes in a row, near a Gaussian of sigma = sqrt(radius (radius + 1)) voxels, reaching 3 radius; twice the time
+  gaussian  ///< three such boxes in a row, near a Gaussian of sigma = sqrt(radius (radius + 1)) voxels, reaching 3 radius; two to three
+            ///< times the time
 };
 
 struct LnccOptions {
