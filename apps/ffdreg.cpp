@@ -54,9 +54,7 @@ po::options_description all_options(FfdregOptions& o) {
 
 FfdOptions library_options(const FfdregOptions& o) {
   FfdOptions ffd;
-  ffd.similarity = *parse_similarity(o.common.similarity);
-  ffd.bins = o.common.bins;
-  ffd.histogram_scheme = *parse_histogram_scheme(o.common.histogram_scheme);
+  static_cast<SimilarityOptions&>(ffd) = similarity_options(o.common);
   ffd.levels = o.common.levels;
   ffd.iterations = parse_iterations(o.common.iterations);
   ffd.spacing = parse_spacing(o.spacing);
@@ -105,7 +103,8 @@ int run(int argc, char** argv) {
   progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
                     " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
   if (o.common.linear != "none") {
-    LinearOptions options = linear_options(o.common);
+    LinearOptions options;
+    static_cast<SimilarityOptions&>(options) = ffd;
     options.model = *parse_linear_model(o.common.linear);
     options.initial = ffd.initial;
     Progress linear_progress(o.common.similarity, {}, verbosity(o.common));

@@ -27,10 +27,16 @@ po::options_description common_options(CommonOptions& v) {
       ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
        "linear stage before the nonrigid one, from any starting rotation; none: start as --init says");
   match.add_options()                                                                                                   //
-      ("similarity,s", text(v.similarity)->value_name("nmi|ssd"), "nmi: any modalities; ssd: same modality and scale")  //
-      ("bins", number(v.bins)->value_name("N"), "histogram bins per axis, 16 to 256")                                   //
-      ("estimator", text(v.estimator)->value_name("parzen"), "estimate of the joint density")                           //
-      ("histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts (--list-schemes)")         //
+      ("similarity,s", text(v.similarity)->value_name(similarity_names),
+       "nmi, mi, cr: any modalities; lncc: one modality, uneven brightness; ssd: one modality and scale")  //
+      ("bins", number(v.bins)->value_name("N"), "histogram bins per axis, 16 to 256")                       //
+      ("estimator", text(v.estimator)->value_name("parzen|partial_volume|hard"), "estimate of the joint density, nmi and mi")  //
+      ("histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts, nmi and mi (--list-schemes)")    //
+      ("ratio-scheme", text(v.ratio_scheme)->value_name("NAME"), "how the GPU sums, cr (--list-schemes)")                      //
+      ("cr-of-fixed", po::bool_switch(&v.cr_of_fixed), "cr: how far the moving image explains the fixed one, not the reverse") //
+      ("cr-border", po::value(&v.cr_border)->default_value(v.cr_border)->value_name("MM"),
+       "cr: width over which the overlap's border counts less")                                                  //
+      ("lncc-radius", number(v.lncc_radius)->value_name("N"), "lncc: half the window's side, voxels of a level")  //
       ("levels", number(v.levels)->value_name("N"), "levels of the image pyramid")                                      //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
        "at most so many iterations, coarse to fine: one value or one per level (default 100, and 60 on the finest)")  //
@@ -51,9 +57,13 @@ po::options_description common_options(CommonOptions& v) {
 namespace {
 
 void print_schemes() {
-  std::cout << "Histogram schemes (--histogram-scheme); the CPU takes every name:\n";
-  for (const HistogramSchemeInfo& info : histogram_schemes())
+  const auto print = [](const auto& info) {
     std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
+  };
+  std::cout << "Histogram schemes (--histogram-scheme); the CPU takes every name:\n";
+  for (const HistogramSchemeInfo& info : histogram_schemes()) print(info);
+  std::cout << "Ratio schemes (--ratio-scheme); the CPU takes every name:\n";
+  for (const RatioSchemeInfo& info : ratio_schemes()) print(info);
 }
 
 /// Boost's message as one sentence that says where help is.
@@ -117,12 +127,17 @@ ControlSpacing parse_spacing(const std::string& text) {
   return spacing;
 }
 
-LinearOptions linear_options(const CommonOptions& o) {
-  LinearOptions linear;
-  linear.similarity = *parse_similarity(o.similarity);
-  linear.bins = o.bins;
-  linear.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
-  return linear;
+SimilarityOptions similarity_options(const CommonOptions& o) {
+  SimilarityOptions similarity;
+  similarity.similarity = *parse_similarity(o.similarity);
+  similarity.bins = o.bins;
+  similarity.estimator = *parse_estimator(o.estimator);
+  similarity.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
+  similarity.ratio_scheme = *parse_ratio_scheme(o.ratio_scheme);
+  similarity.ratio_direction = o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
+  similarity.border_mm = o.cr_border;
+  similarity.lncc_radius = o.lncc_radius;
+  return similarity;
 }
 
 Interpolation parse_interpolation(const std::string& text) {
@@ -148,10 +163,11 @@ void validate(const CommonOptions& o) {
   require(!o.fixed.empty(), "name the fixed image with -f FILE");
   require(!o.moving.empty(), "name the moving image with -m FILE");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of nmi, ssd");
+  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of " + similarity_names);
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
-  require(o.estimator == "parzen", "--estimator '" + o.estimator + "' is not available in this version; use parzen");
+  require(parse_ratio_scheme(o.ratio_scheme).has_value(), "--ratio-scheme '" + o.ratio_scheme + "' is unknown; --list-schemes names them");
+  require(parse_estimator(o.estimator).has_value(), "--estimator '" + o.estimator + "' is not one of parzen, partial_volume, hard");
   require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");

@@ -44,10 +44,11 @@ inline std::vector<std::uint8_t> random_bytes(std::size_t n, std::uint32_t state
 inline std::vector<std::uint8_t> head(Extent e, double shift, std::uint32_t seed) {
   const std::vector<std::uint8_t> noise = random_bytes(e.count(), seed);
   std::vector<std::uint8_t> bytes(e.count());
-  std::size_t i = 0;
+#pragma omp parallel for
   for (int z = 0; z < e.z; ++z)
     for (int y = 0; y < e.y; ++y)
-      for (int x = 0; x < e.x; ++x, ++i) {
+      for (int x = 0; x < e.x; ++x) {
+        const std::size_t i = (std::size_t(z) * e.y + y) * e.x + x;
         const Eigen::Vector3d p((x - 0.5 * e.x) / e.x * 200 + shift, (y - 0.5 * e.y) / e.y * 200, (z - 0.5 * e.z) / e.z * 200);
         const bool inside = p.norm() < 80;
         bytes[i] = std::uint8_t(inside ? 120 + 35 * test::texture(p) + noise[i] / 32 : noise[i] / 86);

@@ -49,13 +49,48 @@ FREEFLOW_HD Cell fetch_cell(const float* data, Extent n, const CellOnAxis& cx, c
           data[i + dz], data[i + dz + dx], data[i + dz + dy], data[i + dz + dy + dx]};
 }
 
+FREEFLOW_HD float interpolate(const Cell& c, float tx, float ty, float tz) {
+  const float y0 = lerp(lerp(c.v000, c.v100, tx), lerp(c.v010, c.v110, tx), ty);
+  const float y1 = lerp(lerp(c.v001, c.v101, tx), lerp(c.v011, c.v111, tx), ty);
+  return lerp(y0, y1, tz);
+}
+
+#ifdef __CUDA_ARCH__
+/// The cell of a position that no clamp touches, as most are: the same bits with half the instructions. The CPU has no use
+/// for it, since a branch keeps the loop from being vectorised.
+struct InnerCell {
+  bool inside;
+  float tx, ty, tz;
+  const float* corner;
+  int row, slice;
+
+  __device__ InnerCell(VolumeView<const float> image, const Vec3f& p) {
+    const Extent n = image.extent;
+    const int x = __float2int_rd(p.x), y = __float2int_rd(p.y), z = __float2int_rd(p.z);
+    inside = (unsigned(x) < unsigned(n.x - 1)) & (unsigned(y) < unsigned(n.y - 1)) & (unsigned(z) < unsigned(n.z - 1));
+    tx = p.x - float(x);
+    ty = p.y - float(y);
+    tz = p.z - float(z);
+    row = n.x;
+    slice = n.x * n.y;
+    corner = image.data + ((z * n.y + y) * n.x + x);
+  }
+  __device__ Cell fetch() const {
+    const float *c01 = corner + row, *c10 = corner + slice, *c11 = c10 + row;
+    return {corner[0], corner[1], c01[0], c01[1], c10[0], c10[1], c11[0], c11[1]};
+  }
+};
+#endif
+
 /// Trilinear value; NaN outside or where a voxel of the cell is NaN.
 FREEFLOW_HD float sample_linear(VolumeView<const float> image, const Vec3f& p) {
+#ifdef __CUDA_ARCH__
+  const InnerCell inner(image, p);
+  if (inner.inside) return interpolate(inner.fetch(), inner.tx, inner.ty, inner.tz);
+#endif
   const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y), cz = locate(p.z, image.extent.z);
-  const Cell c = fetch_cell(image.data, image.extent, cx, cy, cz);
-  const float y0 = lerp(lerp(c.v000, c.v100, cx.fraction), lerp(c.v010, c.v110, cx.fraction), cy.fraction);
-  const float y1 = lerp(lerp(c.v001, c.v101, cx.fraction), lerp(c.v011, c.v111, cx.fraction), cy.fraction);
-  return has_value(p, image.extent) ? lerp(y0, y1, cz.fraction) : NAN;
+  const float value = interpolate(fetch_cell(image.data, image.extent, cx, cy, cz), cx.fraction, cy.fraction, cz.fraction);
+  return has_value(p, image.extent) ? value : NAN;
 }
 
 struct SampleWithGradient {
@@ -78,6 +113,10 @@ FREEFLOW_HD SampleWithGradient interpolate_with_gradient(const Cell& c, const Ce
 
 /// Trilinear value (NaN outside or where a voxel of the cell is NaN) and its derivative.
 FREEFLOW_HD SampleWithGradient sample_linear_with_gradient(VolumeView<const float> image, const Vec3f& p) {
+#ifdef __CUDA_ARCH__
+  const InnerCell inner(image, p);
+  if (inner.inside) return interpolate_with_gradient(inner.fetch(), {0, 1, inner.tx, 1.0f}, {0, 1, inner.ty, 1.0f}, {0, 1, inner.tz, 1.0f});
+#endif
   const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y), cz = locate(p.z, image.extent.z);
   SampleWithGradient s = interpolate_with_gradient(fetch_cell(image.data, image.extent, cx, cy, cz), cx, cy, cz);
   s.value = has_value(p, image.extent) ? s.value : NAN;
@@ -87,10 +126,7 @@ FREEFLOW_HD SampleWithGradient sample_linear_with_gradient(VolumeView<const floa
 /// Trilinear value of one component of a field, the field extended by its border values.
 FREEFLOW_HD float sample_linear_clamped(VolumeView<const float> plane, const Vec3f& p) {
   const CellOnAxis cx = locate(p.x, plane.extent.x), cy = locate(p.y, plane.extent.y), cz = locate(p.z, plane.extent.z);
-  const Cell c = fetch_cell(plane.data, plane.extent, cx, cy, cz);
-  const float y0 = lerp(lerp(c.v000, c.v100, cx.fraction), lerp(c.v010, c.v110, cx.fraction), cy.fraction);
-  const float y1 = lerp(lerp(c.v001, c.v101, cx.fraction), lerp(c.v011, c.v111, cx.fraction), cy.fraction);
-  return lerp(y0, y1, cz.fraction);
+  return interpolate(fetch_cell(plane.data, plane.extent, cx, cy, cz), cx.fraction, cy.fraction, cz.fraction);
 }
 
 FREEFLOW_HD int clamp_index(int i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }

@@ -17,10 +17,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::unique_ptr<SimilarityMeasure> make_similarity(const FfdOptions& o) {
-  return make_similarity(SimilarityChoice{o.similarity, o.bins, o.histogram_scheme});
-}
-
 /// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could follow single voxels.
 Eigen::Vector3d finest_spacing(const Geometry& fixed, const ControlSpacing& spacing) {
   const double mm = spacing.in_mm ? spacing.value : spacing.value * fixed.spacing.minCoeff();
@@ -82,7 +78,7 @@ void FfdOptions::validate() const {
   for (double weight : {bending, log_jacobian})
     require(weight >= 0 && weight <= 1e9, "the weights of the penalties must lie between 0 and 1e9");
   require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
-  require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
+  validate_similarity();
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
 }

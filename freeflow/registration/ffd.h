@@ -19,10 +19,7 @@ struct ControlSpacing {
   bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same length on all axes
 };
 
-struct FfdOptions {
-  SimilarityKind similarity = SimilarityKind::nmi;
-  int bins = 64;
-  HistogramScheme histogram_scheme = HistogramScheme::automatic;
+struct FfdOptions : SimilarityOptions {
   int levels = 3;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 100, and 60 on the finest
   ControlSpacing spacing;

@@ -24,7 +24,7 @@ class LinearRun {
             Observer& observer)
       : ctx_(ctx), options_(options), observer_(observer), levels_(ctx, fixed, moving, masks, options.levels),
         guard_(ctx, levels_[0].fixed, levels_[0].moving),
-        measure_(make_similarity({options.similarity, options.bins, options.histogram_scheme})) {
+        measure_(make_similarity(options)) {
     const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
     measure_->set_range(ctx, typical.fixed, typical.moving);
   }
@@ -170,7 +170,7 @@ void LinearOptions::validate() const {
   require(iterations.size() <= 1 || int(iterations.size()) == levels,
           "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
   for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
-  require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
+  validate_similarity();
   require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 && resolution.degrees <= 10,
           "the resolutions of Powell's search must lie between 0 and 10");
   require(smallest_overlap >= 0 && smallest_overlap <= 1, "the smallest overlap must lie between 0 and 1");

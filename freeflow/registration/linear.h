@@ -38,10 +38,7 @@ struct PowellResolution {
   double degrees = 0.05;  ///< of rotations; scales and skews: what moves the head's edge as far
 };
 
-struct LinearOptions {
-  SimilarityKind similarity = SimilarityKind::nmi;
-  int bins = 64;
-  HistogramScheme histogram_scheme = HistogramScheme::automatic;
+struct LinearOptions : SimilarityOptions {
   LinearModel model = LinearModel::affine;
   LinearSearch search = LinearSearch::automatic;
   /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than the images are left out.

@@ -5,7 +5,7 @@
 namespace freeflow {
 
 OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving) : moving_(moving.geometry()) {
-  constexpr std::size_t most_points = 4096;
+  constexpr std::size_t most_points = 1024;
   const std::vector<float> f = fixed.to_host(ctx), m = moving.to_host(ctx);
   const Eigen::Affine3d to_world = fixed.geometry().index_to_world();
   const Extent n = fixed.extent();

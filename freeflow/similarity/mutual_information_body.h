@@ -3,35 +3,11 @@
 
 #include <freeflow/core/reduce.h>
 #include <freeflow/deform/warp_body.h>
+#include <freeflow/similarity/intensity_bins_body.h>
 #include <freeflow/similarity/joint_histogram/weights_body.h>
 #include <freeflow/similarity/mutual_information.h>
 
 namespace freeflow {
-
-/// Intensity to hard bin; clipped to the range.
-struct FixedBinBody {
-  VolumeView<const float> image;
-  VolumeView<std::uint16_t> bin;
-  float low, bins_per_unit;
-  int bins;
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const float v = image(x, y, z), b = (v - low) * bins_per_unit;
-    const float top = float(bins - 1), c = b > 0.0f ? (b < top ? b : top) : 0.0f;
-    bin(x, y, z) = v - v == 0.0f ? std::uint16_t(int(c + 0.5f)) : SampledPair::no_bin;
-  }
-};
-
-/// Intensity to continuous bin in [1, bins - 2], so that the Parzen window stays on the axis; clipped to the range.
-struct MovingBinBody {
-  VolumeView<const float> image;
-  VolumeView<float> bin;
-  float low, bins_per_unit;
-  int bins;
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const float v = image(x, y, z), b = fma_(v - low, bins_per_unit, 1.0f), top = float(bins - 2);
-    bin(x, y, z) = v - v == 0.0f ? (b > 1.0f ? (b < top ? b : top) : 1.0f) : NAN;
-  }
-};
 
 /// marginals: first fixed_bins row sums, then moving_bins column sums.
 struct MarginalBody {

@@ -79,6 +79,7 @@ LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options, c
   return register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
 }
 
+constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc};
 const Eigen::Vector3d ones = Eigen::Vector3d::Ones();
 
 class Linear : public OnDevice {};
@@ -120,7 +121,7 @@ TEST_P(Linear, EveryModelKeepsItsForm) {
 
 TEST_P(Linear, EveryMeasureGetsThereByItsGradient) {
   const Phantom p(transform({5, -4, 7}, {3, -4, 2}, {1.04, 0.97, 1.02}), false);
-  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::ssd}) {
+  for (const SimilarityKind kind : every_kind) {
     LinearOptions o;
     o.similarity = kind;
     o.search = LinearSearch::gradient;
@@ -234,8 +235,11 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
     return inside ? p.f[(std::size_t(z) * p.fixed.extent.y + y) * p.fixed.extent.x + x] : NAN;
   });
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
-  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::ssd}) {
-    const auto measure = make_similarity({kind, 32, HistogramScheme::automatic});
+  for (const SimilarityKind kind : every_kind) {
+    SimilarityOptions options;
+    options.similarity = kind;
+    options.bins = 32;
+    const auto measure = make_similarity(options);
     measure->set_range(ctx, f, m);
     LinearCost cost(ctx, *measure, f, m);
     OverlapGuard guard(ctx, f, m);

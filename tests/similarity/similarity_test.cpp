@@ -396,17 +396,21 @@ TEST_P(Similarity, GivesTheSameBitsAsTheCpuForAnyThreads) {
 TEST_P(Similarity, TheMapMayMoveWithoutAField) {
   Scene s;
   std::fill(s.planes.begin(), s.planes.end(), 0.0f);
+  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
   MutualInformation nmi;
   Ssd ssd;
   for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
     const Evaluated expected = evaluate(ctx, *measure, s);
-    Scene elsewhere = s;
-    elsewhere.map.m[0][3] += 2;
-    evaluate(ctx, *measure, elsewhere);
-    measure->set_map(s.map);
+    PointMap elsewhere = s.map;
+    elsewhere.m[0][3] += 2;
+    measure->prepare(ctx, {f, m, elsewhere});
     DisplacementField force(ctx, s.fixed);
     Buffer<double> cost(ctx, 1);
-    measure->evaluate(ctx, {nullptr, s.fixed.extent}, force.view(), cost.data());
+    const FieldView<const float> none{nullptr, s.fixed.extent};
+    measure->evaluate(ctx, none, force.view(), cost.data());
+    EXPECT_NE(cost.to_host(ctx)[0], expected.cost);
+    measure->set_map(s.map);
+    measure->evaluate(ctx, none, force.view(), cost.data());
     EXPECT_EQ(cost.to_host(ctx)[0], expected.cost);
     EXPECT_EQ(force.to_host(ctx), expected.force);
   }

@@ -81,11 +81,10 @@ __global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tile
       const unsigned bin = key[k] - first;
       if (key[k] != no_key && bin < size) atomicAdd(own + bin / 2, 1u << (16 * (bin % 2)));
     }
-    if constexpr (requires { keys.index(tile, 0); }) {
-      const std::size_t i = keys.index(tile, threadIdx.x % 32);
+    if constexpr (requires { keys.index(tile, 0, 0); }) {
       if (keep)
         for (int k = 0; k < Keys::vector; ++k)
-          if (i < kept && i + k < kept) keep[i + k] = key[k] == no_key ? 0 : std::uint16_t(key[k]);
+          if (const std::size_t i = keys.index(tile, threadIdx.x % 32, k); i < kept) keep[i] = key[k] == no_key ? 0 : std::uint16_t(key[k]);
     }
     if (++rounds < most_rounds) continue;
     rounds = 0;

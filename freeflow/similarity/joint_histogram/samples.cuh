@@ -43,9 +43,10 @@ struct SampledVoxels {
   explicit SampledVoxels(const SampledPair& p)
       : pair(p), aligned(reinterpret_cast<std::uintptr_t>(p.warped) % 16 == 0 && reinterpret_cast<std::uintptr_t>(p.fixed_bin) % 8 == 0) {}
   unsigned tiles() const { return tiles_of(pair.count, vector); }
-  __device__ std::size_t index(unsigned tile, int lane) const { return (std::size_t(tile) * 32 + lane) * vector; }
+  /// The index of the lane's k-th voxel.
+  __device__ std::size_t index(unsigned tile, int lane, int k) const { return (std::size_t(tile) * 32 + lane) * vector + k; }
   __device__ void load(unsigned tile, int lane, Rows, unsigned (&row)[vector], float (&value)[vector]) const {
-    const std::size_t i = index(tile, lane);
+    const std::size_t i = index(tile, lane, 0);
     if (aligned && i + vector <= pair.count) {
       const float4 v = __ldcs(reinterpret_cast<const float4*>(pair.warped + i));
       const ushort4 f = __ldcs(reinterpret_cast<const ushort4*>(pair.fixed_bin + i));
@@ -68,13 +69,29 @@ struct RunsOfVoxels {
 
   explicit RunsOfVoxels(Extent e) : extent(e), across((e.x + 31) / 32), down((e.y + 3) / 4) {}
   unsigned tiles() const { return across.divisor * down.divisor * unsigned((extent.z + 3) / 4) * 16; }
-  /// The lane's voxel; false beyond the image.
-  __device__ bool locate_voxel(unsigned tile, int lane, int& x, int& y, int& z) const {
+  struct Place {
+    int x, y, z;
+    bool inside;
+  };
+  __device__ Place place(unsigned tile, int lane) const {
     const unsigned group = tile / 16, slab = across.quotient(group), layer = down.quotient(slab);
-    x = int(group - slab * across.divisor) * 32 + lane;
-    y = int(slab - layer * down.divisor) * 4 + int(tile % 4);
-    z = int(layer) * 4 + int(tile / 4 % 4);
-    return (x < extent.x) & (y < extent.y) & (z < extent.z);
+    const int x = int(group - slab * across.divisor) * 32 + lane, y = int(slab - layer * down.divisor) * 4 + int(tile % 4),
+              z = int(layer) * 4 + int(tile / 4 % 4);
+    return {x, y, z, x < extent.x && y < extent.y && z < extent.z};
+  }
+};
+
+/// The fixed row of a lane's voxel, no_bin where there is none, and where it lands: all loads are under way before the first is
+/// needed, since these kernels wait for memory more than they compute.
+struct LandedVoxel {
+  unsigned row;
+  Vec3f point;
+
+  __device__ LandedVoxel(const WarpedPair& pair, const RunsOfVoxels& runs, unsigned tile, int lane) : row(SampledPair::no_bin) {
+    const auto [x, y, z, inside] = runs.place(tile, lane);
+    if (!inside) return;
+    point = DisplacedPoint{pair.map, pair.u}(x, y, z);
+    row = pair.fixed_bin(x, y, z);
   }
 };
 
@@ -87,19 +104,17 @@ struct WarpedVoxels {
 
   explicit WarpedVoxels(const WarpedPair& p) : pair(p), runs(p.fixed_bin.extent) {}
   unsigned tiles() const { return runs.tiles(); }
-  __device__ std::size_t index(unsigned tile, int lane) const {
-    int x, y, z;
-    return runs.locate_voxel(tile, lane, x, y, z) ? pair.fixed_bin.offset(x, y, z) : ~std::size_t(0);
+  __device__ std::size_t index(unsigned tile, int lane, int) const {
+    const auto [x, y, z, inside] = runs.place(tile, lane);
+    return inside ? pair.fixed_bin.offset(x, y, z) : ~std::size_t(0);
   }
   __device__ void load(unsigned tile, int lane, Rows rows, unsigned (&row)[1], float (&value)[1]) const {
-    int x, y, z;
-    row[0] = SampledPair::no_bin;
+    const LandedVoxel v(pair, runs, tile, lane);
+    row[0] = v.row;
     value[0] = NAN;
-    if (!runs.locate_voxel(tile, lane, x, y, z)) return;
-    row[0] = pair.fixed_bin(x, y, z);
-    if (!rows.has(row[0])) return;
-    const Vec3f p = DisplacedPoint{pair.map, pair.u}(x, y, z);
-    value[0] = interpolation == Interpolation::cubic ? sample_cubic(pair.coefficients, pair.moving, p) : sample_linear(pair.moving, p);
+    if (!rows.has(v.row)) return;
+    value[0] =
+        interpolation == Interpolation::cubic ? sample_cubic(pair.coefficients, pair.moving, v.point) : sample_linear(pair.moving, v.point);
   }
 };
 
@@ -111,7 +126,7 @@ struct HardKeys {
   int moving_bins;
 
   unsigned tiles() const { return voxels.tiles(); }
-  __device__ std::size_t index(unsigned tile, int lane) const { return voxels.index(tile, lane); }
+  __device__ std::size_t index(unsigned tile, int lane, int k) const { return voxels.index(tile, lane, k); }
   __device__ void load(unsigned tile, int lane, Rows rows, unsigned (&key)[vector]) const {
     unsigned row[vector];
     float value[vector];
@@ -132,9 +147,9 @@ struct BinnedKeys {
       : pair(p), fixed_bins(shape.fixed_bins), moving_bins(shape.moving_bins),
         aligned((reinterpret_cast<std::uintptr_t>(p.fixed) | reinterpret_cast<std::uintptr_t>(p.moving)) % 16 == 0) {}
   unsigned tiles() const { return tiles_of(pair.count, vector); }
-  __device__ std::size_t index(unsigned tile, int lane) const { return (std::size_t(tile) * 32 + lane) * vector; }
+  __device__ std::size_t index(unsigned tile, int lane, int k) const { return (std::size_t(tile) * 32 + lane) * vector + k; }
   __device__ void load(unsigned tile, int lane, Rows, unsigned (&key)[vector]) const {
-    const std::size_t i = index(tile, lane);
+    const std::size_t i = index(tile, lane, 0);
     if (aligned && i + vector <= pair.count) {
       const uint4 f4 = __ldcs(reinterpret_cast<const uint4*>(pair.fixed + i)), m4 = __ldcs(reinterpret_cast<const uint4*>(pair.moving + i));
       const unsigned f[4] = {f4.x, f4.y, f4.z, f4.w}, m[4] = {m4.x, m4.y, m4.z, m4.w};
@@ -187,22 +202,22 @@ struct PartialVolumeMasses {
 
   PartialVolumeMasses(const WarpedPair& p, int bins) : pair(p), runs(p.fixed_bin.extent), moving_bins(bins) {}
   unsigned tiles() const { return runs.tiles(); }
-  __device__ void load(unsigned tile, int lane, Rows rows, Mass<terms> (&mass)[1]) const {
-    int x, y, z;
-    mass[0].counts = false;
-    mass[0].signature = Mass<terms>::unique;
-    if (!runs.locate_voxel(tile, lane, x, y, z)) return;
-    mass[0].row = pair.fixed_bin(x, y, z);
-    if (!rows.has(mass[0].row)) return;
-    const Vec3f p = DisplacedPoint{pair.map, pair.u}(x, y, z);
+  __device__ void load(unsigned tile, int lane, Rows rows, Mass<terms> (&masses)[1]) const {
+    Mass<terms>& mass = masses[0];
+    const LandedVoxel v(pair, runs, tile, lane);
+    mass.counts = false;
+    mass.signature = Mass<terms>::unique;
+    mass.row = v.row;
+    if (!rows.has(v.row)) return;
+    const Vec3f p = v.point;
     const Extent n = pair.moving.extent;
     if (!has_value(p, n)) return;
     const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
     const Cell cell = fetch_cell(pair.moving.data, n, cx, cy, cz);
     if (has_nan(cell)) return;
-    Weights<terms>& w = mass[0].weights;
+    Weights<terms>& w = mass.weights;
     w = partial_volume_weights(cell, cx, cy, cz, moving_bins);
-    mass[0].counts = true;
+    mass.counts = true;
     // Neighbours that share a bin are one term; where all do (flat regions), so does the warp more often than not.
     bool flat = true;
 #pragma unroll
@@ -213,7 +228,7 @@ struct PartialVolumeMasses {
         w.weight[k - 1] = 0;
       }
     }
-    if (flat) mass[0].signature = unsigned(w.bin[0]);
+    if (flat) mass.signature = unsigned(w.bin[0]);
   }
 };
 

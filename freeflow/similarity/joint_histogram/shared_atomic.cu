@@ -40,8 +40,91 @@ __device__ Rows rows_of_block(int rows, int fixed_bins) {
   return {first, unsigned(rows) < fixed_bins - first ? unsigned(rows) : fixed_bins - first};
 }
 
+/// Bit 7 of every byte of `word` that is `bins` or more.
+__device__ unsigned beyond(unsigned word, unsigned bins) {
+  constexpr unsigned low = 0x7F7F7F7F, high = 0x80808080, ones = 0x01010101;
+  if (bins >= 256) return 0;
+  const unsigned carried = (word & low) + (bins <= 128 ? 128 - bins : 256 - bins) * ones;
+  return (bins <= 128 ? carried | word : carried & word) & high;
+}
+
+/// Bytes need next to no arithmetic. A row of bins is 256 >> shift words, so that a voxel's two bytes side by side, the moving one shifted
+/// up, are its byte offset but for a factor: per voxel one and a half instructions and the atomic. Where two blocks share 256 rows, the
+/// upper one flips the fixed byte's top bit, and what is then above 127 is the other's. Values beyond the bins are looked for in four
+/// voxels at a time; where there are any, the lane's voxels are checked one by one.
+template <int shift, bool two_shares>
+struct ByteCounter {
+  static constexpr unsigned width = 256 >> shift, threads = 1024;
+  BinnedPair pair;
+  unsigned fixed_bins, moving_bins;
+  unsigned* bins;
+  unsigned flip;  // 128 in the upper share
+
+  __device__ void add(unsigned key) const {
+    if (!two_shares || key < 0x8000) atomicAdd(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(bins) + (key << (2 - shift))), 1u);
+  }
+  __device__ void add_checked(unsigned f, unsigned m) const {
+    if (f < fixed_bins && m < moving_bins) add((f ^ flip) << 8 | m << shift);
+  }
+  __device__ void add_sixteen(uint4 f4, uint4 m4) const {
+    const unsigned f[4] = {f4.x, f4.y, f4.z, f4.w}, m[4] = {m4.x, m4.y, m4.z, m4.w};
+    unsigned bad = 0;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) bad |= beyond(f[w], fixed_bins) | beyond(m[w], moving_bins);
+    if (bad) {
+      for (int k = 0; k < 16; ++k) add_checked(f[k / 4] >> (8 * (k % 4)) & 255, m[k / 4] >> (8 * (k % 4)) & 255);
+      return;
+    }
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const unsigned upper = f[w] ^ flip * 0x01010101u, lower = m[w] << shift;
+      const unsigned first = __byte_perm(lower, upper, 0x5140), second = __byte_perm(lower, upper, 0x7362);
+      add(first & 0xFFFF);
+      add(first >> 16);
+      add(second & 0xFFFF);
+      add(second >> 16);
+    }
+  }
+};
+
+template <int shift, bool two_shares>
+__global__ void __launch_bounds__(1024, shift == 0 ? 1 : 2)
+    count_bytes_kernel(BinnedPair pair, HistogramShape shape, std::uint32_t* partial) {
+  extern __shared__ unsigned bins[];
+  using Counter = ByteCounter<shift, two_shares>;
+  constexpr unsigned threads = Counter::threads, width = Counter::width;
+  const unsigned first = two_shares ? blockIdx.x * 128 : 0, fixed_bins = shape.fixed_bins, moving_bins = shape.moving_bins;
+  const unsigned rows = two_shares ? min(128u, fixed_bins - first) : fixed_bins;
+  for (unsigned i = threadIdx.x; i < rows * width; i += threads) bins[i] = 0;
+  __syncthreads();
+  const Counter counter{pair, fixed_bins, moving_bins, bins, first};
+  const unsigned quads = unsigned(pair.count / 16), stride = gridDim.y * threads;
+  const uint4 *fixed = reinterpret_cast<const uint4*>(pair.fixed), *moving = reinterpret_cast<const uint4*>(pair.moving);
+  for (unsigned i = blockIdx.y * threads + threadIdx.x; i < quads;) {
+    if constexpr (shift == 0) {  // one block a multiprocessor: two loads in flight per thread
+      const unsigned j = i + stride;
+      const uint4 f = fixed[i], m = moving[i];
+      uint4 f2, m2;
+      if (j < quads) f2 = fixed[j], m2 = moving[j];
+      counter.add_sixteen(f, m);
+      if (j < quads) counter.add_sixteen(f2, m2);
+      i = j + stride;
+    } else {
+      counter.add_sixteen(__ldcs(fixed + i), __ldcs(moving + i));
+      i += stride;
+    }
+  }
+  if (blockIdx.y == 0 && threadIdx.x < pair.count % 16)
+    counter.add_checked(pair.fixed[16 * std::size_t(quads) + threadIdx.x], pair.moving[16 * std::size_t(quads) + threadIdx.x]);
+  __syncthreads();
+  std::uint32_t* out = partial + std::size_t(blockIdx.y) * shape.bins() + std::size_t(first) * moving_bins;
+  for (unsigned row = threadIdx.x / 32; row < rows; row += threads / 32)
+    for (unsigned m = threadIdx.x % 32; m < moving_bins; m += 32) out[row * moving_bins + m] = bins[row * width + m];
+}
+
 template <class Keys, int threads>
-__global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tiles, int rows, HistogramShape shape, std::uint32_t* partial) {
+__global__ void __launch_bounds__(threads, most_partials)
+    count_kernel(Keys keys, unsigned tiles, int rows, HistogramShape shape, std::uint32_t* partial) {
   extern __shared__ unsigned bins[];
   const Rows mine = rows_of_block(rows, shape.fixed_bins);
   const unsigned size = mine.count * shape.moving_bins, first = mine.first * shape.moving_bins;
@@ -113,15 +196,46 @@ void launch(backend::Cuda cuda, Kernel kernel, const Plan& plan, const Source& s
   merge_partials(cuda, partial, plan.copies, c.shape.bins(), c.shape.bins(), false, c.histogram);
 }
 
+template <int shift, bool two_shares>
+void launch_bytes(backend::Cuda cuda, const Counting& c, const BinnedPair& pair) {
+  const DeviceLimits limits = DeviceLimits::current();
+  const auto kernel = count_bytes_kernel<shift, two_shares>;
+  const int rows = two_shares ? 128 : c.shape.fixed_bins, bytes = rows * (256 >> shift) * 4;
+  const int copies =
+      two_shares ? limits.processors / 2 : limits.processors * (2 * (bytes + 1024) <= limits.shared_per_processor && shift ? 2 : 1);
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  const auto partial = reinterpret_cast<std::uint32_t*>(c.scratch);
+  kernel<<<dim3(two_shares ? 2 : 1, copies), 1024, bytes, stream_of(cuda)>>>(pair, c.shape, partial);
+  cuda_check(cudaGetLastError());
+  merge_partials(cuda, partial, copies, c.shape.bins(), c.shape.bins(), false, c.histogram);
+}
+
+/// False where the bytes do not lie on 16-byte boundaries.
+bool count_bytes(backend::Cuda cuda, const Counting& c) {
+  const auto* pair = std::get_if<BinnedPair>(&c.input);
+  if (!pair || (reinterpret_cast<std::uintptr_t>(pair->fixed) | reinterpret_cast<std::uintptr_t>(pair->moving)) % 16 != 0) return false;
+  if (c.shape.moving_bins <= 64)
+    launch_bytes<2, false>(cuda, c, *pair);
+  else if (c.shape.moving_bins <= 128)
+    launch_bytes<1, false>(cuda, c, *pair);
+  else if (c.shape.fixed_bins * 1024 <= DeviceLimits::current().shared_per_block)
+    launch_bytes<0, false>(cuda, c, *pair);
+  else
+    launch_bytes<0, true>(cuda, c, *pair);
+  return true;
+}
+
 void count(backend::Cuda cuda, const Counting& c) {
+  if (count_bytes(cuda, c)) return;
   if (c.shape.estimator == Estimator::hard)
     with_keys(c, [&]<class Keys>(const Keys& keys) {
-      constexpr int threads = Keys::vector > 1 ? 1024 : 512;  // sampling takes more registers than 1024 threads leave
+      constexpr int threads = requires { keys.voxels.runs; }
+      ? 512 : 1024;  // sampling takes more registers than 1024 threads leave
       launch(cuda, count_kernel<Keys, threads>, Plan(c.shape, threads), keys, c, reinterpret_cast<std::uint32_t*>(c.scratch));
     });
   else
     with_masses(
-        c, [&]<class Masses>(const Masses& masses) { launch(cuda, weigh_kernel<Masses, 512>, Plan(c.shape, 512), masses, c, c.scratch); });
+        c, [&]<class Masses>(const Masses& masses) { launch(cuda, weigh_kernel<Masses, 768>, Plan(c.shape, 512), masses, c, c.scratch); });
 }
 
 std::size_t scratch(const HistogramShape& shape, std::size_t) {
