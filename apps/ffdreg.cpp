@@ -65,9 +65,7 @@ po::options_description all_options(FfdregOptions& o) {
 
 FfdOptions library_options(const FfdregOptions& o) {
   FfdOptions ffd;
-  ffd.similarity = *parse_similarity(o.common.similarity);
-  ffd.bins = o.common.bins;
-  ffd.histogram_scheme = *parse_histogram_scheme(o.common.histogram_scheme);
+  ffd.similarity = similarity_choice(o.common);
   ffd.levels = o.common.levels;
   ffd.iterations = parse_iterations(o.common.iterations);
   ffd.spacing = parse_spacing(o.spacing);
@@ -124,7 +122,7 @@ int run(int argc, char** argv) {
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
-  const std::size_t predicted = predict_ffd_bytes(fixed.geometry(), moving.geometry(), ffd, masks);
+  const std::size_t predicted = predict_ffd_bytes(ctx, fixed.geometry(), moving.geometry(), ffd, masks);
   Progress progress(o.common.similarity, work_per_level(fixed.geometry(), ffd), verbosity(o.common));
   progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
                     " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");

@@ -23,12 +23,15 @@ po::options_description common_options(CommonOptions& v) {
       ("init", text(v.init)->value_name("FILE|moments|center|identity"),
        "where to start: an ITK affine (.mat, .tfm, .txt; fixed to moving), centres of mass, or centres of the grids")  //
       ("linear", text(v.linear)->value_name("none"), "linear stage before the nonrigid one");
-  match.add_options()                                                                                                   //
-      ("similarity,s", text(v.similarity)->value_name("nmi|ssd"), "nmi: any modalities; ssd: same modality and scale")  //
-      ("bins", number(v.bins)->value_name("N"), "histogram bins per axis, 16 to 256")                                   //
-      ("estimator", text(v.estimator)->value_name("parzen"), "estimate of the joint density")                           //
-      ("histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts (--list-schemes)")         //
-      ("levels", number(v.levels)->value_name("N"), "levels of the image pyramid")                                      //
+  match.add_options()  //
+      ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc"),
+       "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any shading; ssd: same modality and scale")(
+          "bins", number(v.bins)->value_name("N"), "histogram bins per axis (nmi, mi, cr), 16 to 256")(
+          "estimator", text(v.estimator)->value_name("parzen|parzen_both|partial_volume|hard"), "estimate of the joint density (nmi, mi)")(
+          "lncc-radius", number(v.lncc_radius)->value_name("N"), "radius of the window of lncc in voxels of the level, 1 to 64")(
+          "histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts for nmi and mi (--list-schemes)")(
+          "ratio-scheme", text(v.ratio_scheme)->value_name("NAME"), "how the GPU sums for cr (--list-schemes)")(
+          "levels", number(v.levels)->value_name("N"), "levels of the image pyramid")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
        "at most so many iterations, coarse to fine: one value or one per level (default 100, and 60 on the finest)")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
@@ -36,7 +39,7 @@ po::options_description common_options(CommonOptions& v) {
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"), "where to compute; auto takes the first GPU")  //
       ("threads", number(v.threads)->value_name("N"), "CPU threads, 0 for all; results do not depend on it")        //
       ("config", po::value<std::string>()->value_name("FILE"), "INI file with any of these options; flags win")     //
-      ("list-schemes", "print the histogram schemes")                                                               //
+      ("list-schemes", "print the histogram and ratio schemes")                                                     //
       ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")                     //
       ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings")                                         //
       ("version", "print the version")("help,h", "print this help");
@@ -47,10 +50,15 @@ po::options_description common_options(CommonOptions& v) {
 
 namespace {
 
+template <class Infos>
+void print_table(const char* heading, const Infos& infos) {
+  std::cout << heading << '\n';
+  for (const auto& info : infos) std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
+}
+
 void print_schemes() {
-  std::cout << "Histogram schemes (--histogram-scheme); the CPU takes every name:\n";
-  for (const HistogramSchemeInfo& info : histogram_schemes())
-    std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
+  print_table("Histogram schemes (--histogram-scheme), for nmi and mi; the CPU takes every name:", histogram_schemes());
+  print_table("Correlation-ratio schemes (--ratio-scheme), for cr; the CPU takes every name:", ratio_schemes());
 }
 
 /// Boost's message as one sentence that says where help is.
@@ -114,6 +122,17 @@ ControlSpacing parse_spacing(const std::string& text) {
   return spacing;
 }
 
+SimilarityChoice similarity_choice(const CommonOptions& o) {
+  SimilarityChoice c;
+  c.kind = *parse_similarity(o.similarity);
+  c.bins = o.bins;
+  c.estimator = *parse_estimator(o.estimator);
+  c.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
+  c.ratio_scheme = *parse_ratio_scheme(o.ratio_scheme);
+  c.lncc_radius = o.lncc_radius;
+  return c;
+}
+
 Interpolation parse_interpolation(const std::string& text) {
   require(text == "linear" || text == "cubic", "--interpolation '" + text + "' is not one of linear, cubic");
   return text == "linear" ? Interpolation::linear : Interpolation::cubic;
@@ -123,10 +142,12 @@ void validate(const CommonOptions& o) {
   require(!o.fixed.empty(), "name the fixed image with -f FILE");
   require(!o.moving.empty(), "name the moving image with -m FILE");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of nmi, ssd");
+  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc");
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
-  require(o.estimator == "parzen", "--estimator '" + o.estimator + "' is not available in this version; use parzen");
+  require(parse_ratio_scheme(o.ratio_scheme).has_value(), "--ratio-scheme '" + o.ratio_scheme + "' is unknown; --list-schemes names them");
+  require(parse_estimator(o.estimator).has_value(),
+          "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
   require(o.linear == "none", "--linear '" + o.linear + "' is not available in this version; use none, with --init for a start");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");

@@ -15,8 +15,8 @@ struct CommonOptions {
   std::string fixed, moving, output;
   std::string fixed_mask, moving_mask;
   std::string init = "identity", linear = "none";
-  std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto";
-  int bins = 64;
+  std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto", ratio_scheme = "auto";
+  int bins = 64, lncc_radius = 2;
   int levels = 3;
   std::string iterations;
   std::string interpolation = "linear";
@@ -38,6 +38,8 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
 std::vector<int> parse_iterations(const std::string& text);
 /// "16vox", "10mm" or "5" (voxels).
 ControlSpacing parse_spacing(const std::string& text);
+/// The measure that the options name.
+SimilarityChoice similarity_choice(const CommonOptions& o);
 Interpolation parse_interpolation(const std::string& text);
 
 /// Checks what can be checked before reading anything: required files are named, words are known.

@@ -2,20 +2,16 @@
 // moving(affine(x + u(x))) is brought to match fixed(x).
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/observer.h>
 #include <freeflow/registration/optimizer.h>
+#include <freeflow/registration/similarity_choice.h>
 #include <freeflow/registration/unfold.h>
-#include <freeflow/similarity/joint_histogram/joint_histogram.h>
 
 namespace freeflow {
-
-enum class SimilarityKind { nmi, ssd };
-std::optional<SimilarityKind> parse_similarity(std::string_view name);
 
 /// Distance of the control points on the finest level.
 struct ControlSpacing {
@@ -24,9 +20,7 @@ struct ControlSpacing {
 };
 
 struct FfdOptions {
-  SimilarityKind similarity = SimilarityKind::nmi;
-  int bins = 64;
-  HistogramScheme histogram_scheme = HistogramScheme::automatic;
+  SimilarityChoice similarity;
   int levels = 3;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 100, and 60 on the finest
   ControlSpacing spacing;
@@ -39,11 +33,6 @@ struct FfdOptions {
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
   int iterations_of_level(int level) const;
-};
-
-struct Masks {
-  const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid; voxels above 0.5 count
-  const Volume<float>* moving = nullptr;  ///< on the moving image's grid
 };
 
 struct RegistrationResult {
@@ -64,6 +53,7 @@ RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const 
                                 const Masks& masks = {}, Observer* observer = nullptr);
 
 /// Device memory that register_ffd will need at most, in bytes, the two images included.
-std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, const FfdOptions& options, const Masks& masks = {});
+std::size_t predict_ffd_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FfdOptions& options,
+                              const Masks& masks = {});
 
 }  // namespace freeflow

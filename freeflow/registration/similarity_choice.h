@@ -1,0 +1,44 @@
+// Which similarity measure a pipeline uses, chosen at run time, and the masks that say where it counts.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include <freeflow/similarity/joint_histogram/joint_histogram.h>
+#include <freeflow/similarity/ratio_histogram/ratio_histogram.h>
+#include <freeflow/similarity/similarity_measure.h>
+
+namespace freeflow {
+
+enum class SimilarityKind {
+  nmi,  ///< normalised mutual information: any modalities
+  mi,   ///< mutual information: any modalities
+  cr,   ///< correlation ratio of moving given fixed: modalities where one intensity follows from the other
+  ssd,  ///< sum of squared differences: one modality and scale
+  lncc  ///< local correlation: one modality, whatever its shading
+};
+std::optional<SimilarityKind> parse_similarity(std::string_view name);
+std::optional<Estimator> parse_estimator(std::string_view name);
+
+struct SimilarityChoice {
+  SimilarityKind kind = SimilarityKind::nmi;
+  int bins = 64;                            ///< nmi, mi: per axis; cr: of the fixed image. 16 to 256
+  Estimator estimator = Estimator::parzen;  ///< nmi, mi
+  HistogramScheme histogram_scheme = HistogramScheme::automatic;
+  RatioScheme ratio_scheme = RatioScheme::automatic;
+  int lncc_radius = 2;  ///< lncc: voxels of the level, 1 to 64
+
+  /// Throws InvalidArgument with the field and its mend.
+  void validate() const;
+};
+
+/// Throws InvalidArgument when a field is out of range, or a scheme cannot take the estimator.
+std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& choice);
+
+struct Masks {
+  const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid; voxels above 0.5 count
+  const Volume<float>* moving = nullptr;  ///< on the moving image's grid
+};
+
+}  // namespace freeflow
