@@ -54,7 +54,7 @@ po::options_description all_options(FfdregOptions& o) {
 
 FfdOptions library_options(const FfdregOptions& o) {
   FfdOptions ffd;
-  static_cast<SimilarityOptions&>(ffd) = similarity_options(o.common);
+  ffd.similarity = similarity_choice(o.common);
   ffd.levels = o.common.levels;
   ffd.iterations = parse_iterations(o.common.iterations);
   ffd.spacing = parse_spacing(o.spacing);
@@ -97,14 +97,14 @@ int run(int argc, char** argv) {
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
-  const std::size_t predicted = predict_ffd_bytes(fixed.geometry(), moving.geometry(), ffd, masks);
+  const std::size_t predicted = predict_ffd_bytes(ctx, fixed.geometry(), moving.geometry(), ffd, masks);
   std::optional<LinearResult> linear;
   Progress progress(o.common.similarity, work_per_level(fixed.geometry(), ffd), verbosity(o.common));
   progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
                     " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
   if (o.common.linear != "none") {
     LinearOptions options;
-    static_cast<SimilarityOptions&>(options) = ffd;
+    options.similarity = ffd.similarity;
     options.model = *parse_linear_model(o.common.linear);
     options.initial = ffd.initial;
     Progress linear_progress(o.common.similarity, {}, verbosity(o.common));

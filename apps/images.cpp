@@ -71,7 +71,8 @@ Inputs read_inputs(const CommonOptions& o) {
   return inputs;
 }
 
-DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs) : fixed(to_volume(ctx, inputs.fixed)), moving(to_volume(ctx, inputs.moving)) {
+DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
+    : fixed(to_volume(ctx, inputs.fixed)), moving(to_volume(ctx, inputs.moving)) {
   if (inputs.fixed_mask) fixed_mask = to_volume(ctx, *inputs.fixed_mask);
   if (inputs.moving_mask) moving_mask = to_volume(ctx, *inputs.moving_mask);
 }

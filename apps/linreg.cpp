@@ -51,7 +51,7 @@ po::options_description all_options(LinregOptions& o) {
 
 LinearOptions library_options(const LinregOptions& o) {
   LinearOptions linear;
-  static_cast<SimilarityOptions&>(linear) = similarity_options(o.common);
+  linear.similarity = similarity_choice(o.common);
   linear.levels = o.common.levels;
   linear.iterations = parse_iterations(o.common.iterations);
   const auto model = parse_degrees_of_freedom(o.dof);

@@ -26,18 +26,18 @@ po::options_description common_options(CommonOptions& v) {
        "where to start: an ITK affine (.mat, .tfm, .txt; fixed to moving), centres of mass, or centres of the grids")  //
       ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
        "linear stage before the nonrigid one, from any starting rotation; none: start as --init says");
-  match.add_options()                                                                                                   //
-      ("similarity,s", text(v.similarity)->value_name(similarity_names),
-       "nmi, mi, cr: any modalities; lncc: one modality, uneven brightness; ssd: one modality and scale")  //
-      ("bins", number(v.bins)->value_name("N"), "histogram bins per axis, 16 to 256")                       //
-      ("estimator", text(v.estimator)->value_name("parzen|partial_volume|hard"), "estimate of the joint density, nmi and mi")  //
-      ("histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts, nmi and mi (--list-schemes)")    //
-      ("ratio-scheme", text(v.ratio_scheme)->value_name("NAME"), "how the GPU sums, cr (--list-schemes)")                      //
-      ("cr-of-fixed", po::bool_switch(&v.cr_of_fixed), "cr: how far the moving image explains the fixed one, not the reverse") //
-      ("cr-border", po::value(&v.cr_border)->default_value(v.cr_border)->value_name("MM"),
-       "cr: width over which the overlap's border counts less")                                                  //
-      ("lncc-radius", number(v.lncc_radius)->value_name("N"), "lncc: half the window's side, voxels of a level")  //
-      ("levels", number(v.levels)->value_name("N"), "levels of the image pyramid")                                      //
+  match.add_options()  //
+      ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc"),
+       "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any shading; ssd: same modality and scale")(
+          "bins", number(v.bins)->value_name("N"), "histogram bins per axis (nmi, mi, cr), 16 to 256")(
+          "estimator", text(v.estimator)->value_name("parzen|parzen_both|partial_volume|hard"), "estimate of the joint density (nmi, mi)")(
+          "lncc-radius", number(v.lncc_radius)->value_name("N"), "radius of the window of lncc in voxels of the level, 1 to 64")(
+          "histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts for nmi and mi (--list-schemes)")(
+          "ratio-scheme", text(v.ratio_scheme)->value_name("NAME"), "how the GPU sums for cr (--list-schemes)")(
+          "cr-of-fixed", po::bool_switch(&v.cr_of_fixed), "cr: how far the moving image explains the fixed one, not the reverse")(
+          "cr-border", po::value(&v.cr_border)->default_value(v.cr_border)->value_name("MM"),
+          "cr: width over which voxels at the moving image's border count less; 0 for none")("levels", number(v.levels)->value_name("N"),
+                                                                                             "levels of the image pyramid")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
        "at most so many iterations, coarse to fine: one value or one per level (default 100, and 60 on the finest)")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
@@ -45,7 +45,7 @@ po::options_description common_options(CommonOptions& v) {
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"), "where to compute; auto takes the first GPU")  //
       ("threads", number(v.threads)->value_name("N"), "CPU threads, 0 for all; results do not depend on it")        //
       ("config", po::value<std::string>()->value_name("FILE"), "INI file with any of these options; flags win")     //
-      ("list-schemes", "print the histogram schemes")                                                               //
+      ("list-schemes", "print the histogram and ratio schemes")                                                     //
       ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")                     //
       ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings")                                         //
       ("version", "print the version")("help,h", "print this help");
@@ -56,14 +56,15 @@ po::options_description common_options(CommonOptions& v) {
 
 namespace {
 
+template <class Infos>
+void print_table(const char* heading, const Infos& infos) {
+  std::cout << heading << '\n';
+  for (const auto& info : infos) std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
+}
+
 void print_schemes() {
-  const auto print = [](const auto& info) {
-    std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
-  };
-  std::cout << "Histogram schemes (--histogram-scheme); the CPU takes every name:\n";
-  for (const HistogramSchemeInfo& info : histogram_schemes()) print(info);
-  std::cout << "Ratio schemes (--ratio-scheme); the CPU takes every name:\n";
-  for (const RatioSchemeInfo& info : ratio_schemes()) print(info);
+  print_table("Histogram schemes (--histogram-scheme), for nmi and mi; the CPU takes every name:", histogram_schemes());
+  print_table("Correlation-ratio schemes (--ratio-scheme), for cr; the CPU takes every name:", ratio_schemes());
 }
 
 /// Boost's message as one sentence that says where help is.
@@ -127,17 +128,17 @@ ControlSpacing parse_spacing(const std::string& text) {
   return spacing;
 }
 
-SimilarityOptions similarity_options(const CommonOptions& o) {
-  SimilarityOptions similarity;
-  similarity.similarity = *parse_similarity(o.similarity);
-  similarity.bins = o.bins;
-  similarity.estimator = *parse_estimator(o.estimator);
-  similarity.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
-  similarity.ratio_scheme = *parse_ratio_scheme(o.ratio_scheme);
-  similarity.ratio_direction = o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
-  similarity.border_mm = o.cr_border;
-  similarity.lncc_radius = o.lncc_radius;
-  return similarity;
+SimilarityChoice similarity_choice(const CommonOptions& o) {
+  SimilarityChoice c;
+  c.kind = *parse_similarity(o.similarity);
+  c.bins = o.bins;
+  c.estimator = *parse_estimator(o.estimator);
+  c.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
+  c.ratio_scheme = *parse_ratio_scheme(o.ratio_scheme);
+  c.ratio_direction = o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
+  c.border_mm = o.cr_border;
+  c.lncc_radius = o.lncc_radius;
+  return c;
 }
 
 Interpolation parse_interpolation(const std::string& text) {
@@ -163,11 +164,12 @@ void validate(const CommonOptions& o) {
   require(!o.fixed.empty(), "name the fixed image with -f FILE");
   require(!o.moving.empty(), "name the moving image with -m FILE");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of " + similarity_names);
+  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc");
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
   require(parse_ratio_scheme(o.ratio_scheme).has_value(), "--ratio-scheme '" + o.ratio_scheme + "' is unknown; --list-schemes names them");
-  require(parse_estimator(o.estimator).has_value(), "--estimator '" + o.estimator + "' is not one of parzen, partial_volume, hard");
+  require(parse_estimator(o.estimator).has_value(),
+          "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
   require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");

@@ -17,7 +17,7 @@ struct CommonOptions {
   std::string fixed_mask, moving_mask;
   std::string init = "identity", linear = "affine";
   std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto", ratio_scheme = "auto";
-  int bins = 64, lncc_radius = SimilarityOptions{}.lncc_radius;
+  int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius;
   bool cr_of_fixed = false;
   double cr_border = 0;
   int levels = 3;
@@ -41,8 +41,8 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
 std::vector<int> parse_iterations(const std::string& text);
 /// "16vox", "10mm" or "5" (voxels).
 ControlSpacing parse_spacing(const std::string& text);
-/// What every pipeline takes of them.
-SimilarityOptions similarity_options(const CommonOptions& o);
+/// The measure that the options name.
+SimilarityChoice similarity_choice(const CommonOptions& o);
 inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|flirt";
 Interpolation parse_interpolation(const std::string& text);
 

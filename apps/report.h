@@ -5,8 +5,8 @@
 #include <string>
 
 #include <apps/images.h>
-#include <boost/program_options.hpp>
 #include <freeflow/registration/linear.h>
+#include <boost/program_options.hpp>
 
 namespace freeflow::apps {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <apps/images.h>
-#include <freeflow/registration/linear.h>
 #include <freeflow/io/output_set.h>
+#include <freeflow/registration/linear.h>
 
 namespace freeflow::apps {
 

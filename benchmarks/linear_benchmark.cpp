@@ -61,7 +61,8 @@ void register_pair(benchmark::State& state, const Device& device, const Pair& pa
   }
   state.counters["error_mm"] = pair.error(result.affine);
   state.counters["evaluations"] = evaluations;
-  for (std::size_t l = 0; l < result.levels.size(); ++l) state.counters["level_" + std::to_string(l + 1) + "_ms"] = 1e3 * result.levels[l].seconds;
+  for (std::size_t l = 0; l < result.levels.size(); ++l)
+    state.counters["level_" + std::to_string(l + 1) + "_ms"] = 1e3 * result.levels[l].seconds;
 }
 
 const Pair& li() {
@@ -76,7 +77,7 @@ const Pair& ledig() {
 template <SimilarityKind kind, LinearSearch search, LinearModel model>
 void run(benchmark::State& state, Device device) {
   LinearOptions o;
-  o.similarity = kind;
+  o.similarity.kind = kind;
   o.search = search;
   o.model = model;
   if (search == LinearSearch::flirt) o.levels = 4;

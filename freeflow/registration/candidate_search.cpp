@@ -9,8 +9,8 @@ double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
   return Eigen::AngleAxisd(Eigen::Matrix3d(a.linear() * b.linear().inverse())).angle() * 180 / EIGEN_PI;
 }
 
-std::vector<LinearCandidate> distinct(std::vector<LinearCandidate> candidates, const Eigen::Vector3d& center, double degrees, double near_mm,
-                                      std::size_t most) {
+std::vector<LinearCandidate> distinct(std::vector<LinearCandidate> candidates, const Eigen::Vector3d& center, double degrees,
+                                      double near_mm, std::size_t most) {
   const auto rank = [](const LinearCandidate& c) { return std::isfinite(c.cost) ? c.cost : double(INFINITY); };
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<LinearCandidate> kept;

@@ -50,7 +50,8 @@ std::size_t mask_bytes(const Volume<float>* mask) { return mask ? 4 * mask->exte
 
 }  // namespace
 
-std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, const FfdOptions& options, const Masks& masks) {
+std::size_t predict_ffd_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FfdOptions& options,
+                              const Masks& masks) {
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
   Extent lattice;
   const Eigen::Vector3d spacing = finest_spacing(fixed, options.spacing);
@@ -58,7 +59,8 @@ std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, con
   int* sizes[3] = {&lattice.x, &lattice.y, &lattice.z};
   for (int a = 0; a < 3; ++a) *sizes[a] = ControlPointGrid::intervals(fixed, spacing, plan.margin, a) + 3;
   const std::size_t images = 8 * (nf + nm) + mask_bytes(masks.fixed) + mask_bytes(masks.moving);
-  const std::size_t level = make_similarity(options)->level_bytes(nf, nm) + 24 * nf + SplineSampler::bytes(lattice, fixed.extent);
+  const std::size_t level =
+      make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + 24 * nf + SplineSampler::bytes(lattice, fixed.extent);
   const std::size_t sum = images + level + (12 + minimize_bytes_per_parameter * 3 + penalty_bytes_per_node) * lattice.count();
   // Tables, reduction scratch and histograms: small, but a promise of "at most" must hold on small images too.
   return sum + sum / 50 + (std::size_t(1) << 20);
@@ -78,7 +80,7 @@ void FfdOptions::validate() const {
   for (double weight : {bending, log_jacobian})
     require(weight >= 0 && weight <= 1e9, "the weights of the penalties must lie between 0 and 1e9");
   require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
-  validate_similarity();
+  similarity.validate();
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
 }
@@ -93,7 +95,7 @@ class FfdRun {
         fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
         moving_factors_(pyramid_factors(moving.geometry(), options.levels)),
         plan_(plan_lattice(fixed.geometry(), fixed_factors_, options.spacing)),
-        lattice_(ctx, fixed.geometry(), plan_.coarsest_spacing, plan_.margin), similarity_(make_similarity(options)) {}
+        lattice_(ctx, fixed.geometry(), plan_.coarsest_spacing, plan_.margin), similarity_(make_similarity(options.similarity)) {}
 
   /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
   double prepare() {

@@ -19,7 +19,8 @@ struct ControlSpacing {
   bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same length on all axes
 };
 
-struct FfdOptions : SimilarityOptions {
+struct FfdOptions {
+  SimilarityChoice similarity;
   int levels = 3;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 100, and 60 on the finest
   ControlSpacing spacing;
@@ -52,6 +53,7 @@ RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const 
                                 const Masks& masks = {}, Observer* observer = nullptr);
 
 /// Device memory that register_ffd will need at most, in bytes, the two images included.
-std::size_t predict_ffd_bytes(const Geometry& fixed, const Geometry& moving, const FfdOptions& options, const Masks& masks = {});
+std::size_t predict_ffd_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FfdOptions& options,
+                              const Masks& masks = {});
 
 }  // namespace freeflow

@@ -23,8 +23,7 @@ class LinearRun {
   LinearRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options, const Masks& masks,
             Observer& observer)
       : ctx_(ctx), options_(options), observer_(observer), levels_(ctx, fixed, moving, masks, options.levels),
-        guard_(ctx, levels_[0].fixed, levels_[0].moving),
-        measure_(make_similarity(options)) {
+        guard_(ctx, levels_[0].fixed, levels_[0].moving), measure_(make_similarity(options.similarity)) {
     const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
     measure_->set_range(ctx, typical.fixed, typical.moving);
   }
@@ -170,7 +169,7 @@ void LinearOptions::validate() const {
   require(iterations.size() <= 1 || int(iterations.size()) == levels,
           "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
   for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
-  validate_similarity();
+  similarity.validate();
   require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 && resolution.degrees <= 10,
           "the resolutions of Powell's search must lie between 0 and 10");
   require(smallest_overlap >= 0 && smallest_overlap <= 1, "the smallest overlap must lie between 0 and 1");

@@ -38,14 +38,15 @@ struct PowellResolution {
   double degrees = 0.05;  ///< of rotations; scales and skews: what moves the head's edge as far
 };
 
-struct LinearOptions : SimilarityOptions {
+struct LinearOptions {
+  SimilarityChoice similarity;
   LinearModel model = LinearModel::affine;
   LinearSearch search = LinearSearch::automatic;
   /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than the images are left out.
   int levels = 3;
-  std::vector<int> iterations;  ///< at most so many, one value or one per level, coarse to fine; empty: 40, 30, 15, 6
-  PowellResolution resolution;  ///< of the searches powell and flirt; zeros: no memory
-  double smallest_overlap = 0.05;                         ///< of the fixed voxels; less is a failure
+  std::vector<int> iterations;     ///< at most so many, one value or one per level, coarse to fine; empty: 40, 30, 15, 6
+  PowellResolution resolution;     ///< of the searches powell and flirt; zeros: no memory
+  double smallest_overlap = 0.05;  ///< of the fixed voxels; less is a failure
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
 
   /// Throws InvalidArgument with the field and its mend.

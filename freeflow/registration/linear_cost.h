@@ -4,9 +4,9 @@
 #include <vector>
 
 #include <freeflow/registration/affine_gradient.h>
-#include <freeflow/registration/quasi_newton.h>
 #include <freeflow/registration/linear_parameters.h>
 #include <freeflow/registration/overlap_guard.h>
+#include <freeflow/registration/quasi_newton.h>
 #include <freeflow/similarity/similarity_measure.h>
 
 namespace freeflow {

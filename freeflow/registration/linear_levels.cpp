@@ -72,7 +72,8 @@ LinearLevels::LinearLevels(Context& ctx, const Volume<float>& fixed, const Volum
   {
     // A look at the object on few voxels, to know how large it is.
     Stage look;
-    look.decimate_to(ctx, fixed, masks.fixed, factors_towards(fixed.geometry(), fixed.geometry().spacing.maxCoeff() * fixed.extent().x / 40.0));
+    look.decimate_to(ctx, fixed, masks.fixed,
+                     factors_towards(fixed.geometry(), fixed.geometry().spacing.maxCoeff() * fixed.extent().x / 40.0));
     fixed_content_ = content_extent(ctx, look.masked(ctx, fixed, masks.fixed), "the fixed image");
   }
   const double unit = std::exp2(std::round(std::log2(fixed_content_.radius_mm / head_radius_mm)));

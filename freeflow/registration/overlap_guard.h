@@ -10,7 +10,8 @@ namespace freeflow {
 
 class OverlapGuard {
  public:
-  /// Reads the two images of a coarse level (NaN: outside the masks) once; then works on the host, on at most about 1000 of the fixed points.
+  /// Reads the two images of a coarse level (NaN: outside the masks) once; then works on the host, on at most about 1000 of the fixed
+  /// points.
   OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving);
 
   /// Share of the fixed points whose nearest moving voxel has a value.

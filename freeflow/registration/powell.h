@@ -31,9 +31,9 @@ class RememberedCost {
 };
 
 struct PowellOptions {
-  Eigen::VectorXd resolution;  ///< per parameter; zeros: every point is evaluated
-  double first_step = 1;       ///< of the line searches, in every parameter
-  double smallest_step = 0.01; ///< ends when a round over all directions moves less
+  Eigen::VectorXd resolution;   ///< per parameter; zeros: every point is evaluated
+  double first_step = 1;        ///< of the line searches, in every parameter
+  double smallest_step = 0.01;  ///< ends when a round over all directions moves less
   int max_rounds = 20;
 };
 

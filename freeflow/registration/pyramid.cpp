@@ -20,7 +20,8 @@ Factors factors_towards(const Geometry& geometry, double spacing_mm) {
 
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
   std::vector<Factors> factors;
-  for (int l = 0; l < levels; ++l) factors.push_back(factors_towards(geometry, geometry.spacing.minCoeff() * double(1 << (levels - 1 - l))));
+  for (int l = 0; l < levels; ++l)
+    factors.push_back(factors_towards(geometry, geometry.spacing.minCoeff() * double(1 << (levels - 1 - l))));
   return factors;
 }
 

@@ -31,8 +31,8 @@ void update(Eigen::MatrixXd& h, const Eigen::VectorXd& step, const Eigen::Vector
 
 }  // namespace
 
-double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::MatrixXd& inverse_hessian, const QuasiNewtonOptions& options,
-                             LevelRecord& level, Observer& observer) {
+double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::MatrixXd& inverse_hessian,
+                             const QuasiNewtonOptions& options, LevelRecord& level, Observer& observer) {
   Eigen::VectorXd gradient, trial_gradient;
   double value = cost(p, &gradient);
   append(level, observer, value, 0);
@@ -48,7 +48,8 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
       level.stopped_because = "the gradient vanished";
       break;
     }
-    Eigen::VectorXd direction = inverse_hessian.size() ? Eigen::VectorXd(-inverse_hessian * gradient) : -gradient * (options.first_step / largest);
+    Eigen::VectorXd direction =
+        inverse_hessian.size() ? Eigen::VectorXd(-inverse_hessian * gradient) : -gradient * (options.first_step / largest);
     if (!(direction.dot(gradient) < 0)) {
       inverse_hessian.resize(0, 0);
       direction = -gradient * (options.first_step / largest);

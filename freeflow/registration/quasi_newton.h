@@ -15,15 +15,15 @@ using SmoothCost = std::function<double(const Eigen::VectorXd& p, Eigen::VectorX
 
 struct QuasiNewtonOptions {
   int max_iterations = 30;
-  double first_step = 1;       ///< largest change of a parameter in the first step, when nothing is known of the curvature
-  double longest_step = 10;    ///< of any parameter in any step
-  double smallest_step = 0.01; ///< ends below
-  double tolerance = 1e-6;     ///< ends when an iteration lowers the cost by less than this part of it
+  double first_step = 1;        ///< largest change of a parameter in the first step, when nothing is known of the curvature
+  double longest_step = 10;     ///< of any parameter in any step
+  double smallest_step = 0.01;  ///< ends below
+  double tolerance = 1e-6;      ///< ends when an iteration lowers the cost by less than this part of it
 };
 
 /// Lowers the cost from p, in place. inverse_hessian: empty, or what an earlier call (of a coarser level) left; updated.
 /// Appends to level.iterations. Returns the cost. Throws Cancelled when the observer asks.
-double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::MatrixXd& inverse_hessian, const QuasiNewtonOptions& options,
-                             LevelRecord& level, Observer& observer);
+double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::MatrixXd& inverse_hessian,
+                             const QuasiNewtonOptions& options, LevelRecord& level, Observer& observer);
 
 }  // namespace freeflow

@@ -76,7 +76,8 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting&
   return distinct(beam, content.center, 20, 0.25 * radius, std::size_t(wanted));
 }
 
-std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting, const Eigen::Affine3d& start, bool rigid, int wanted) {
+std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting, const Eigen::Affine3d& start, bool rigid,
+                                          int wanted) {
   constexpr int coarse_stride = 60, fine_stride = 18;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;

@@ -1,6 +1,5 @@
 #include <freeflow/registration/similarity_choice.h>
 
-#include <freeflow/core/error.h>
 #include <freeflow/similarity/correlation_ratio.h>
 #include <freeflow/similarity/lncc.h>
 #include <freeflow/similarity/mutual_information.h>
@@ -18,33 +17,31 @@ std::optional<SimilarityKind> parse_similarity(std::string_view name) {
 }
 
 std::optional<Estimator> parse_estimator(std::string_view name) {
-  if (name == "parzen") return Estimator::parzen;
-  if (name == "partial_volume") return Estimator::partial_volume;
   if (name == "hard") return Estimator::hard;
+  if (name == "parzen") return Estimator::parzen;
+  if (name == "parzen_both") return Estimator::parzen_both;
+  if (name == "partial_volume") return Estimator::partial_volume;
   return std::nullopt;
 }
 
-void SimilarityOptions::validate_similarity() const {
+void SimilarityChoice::validate() const {
   require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
-  require(border_mm >= 0 && border_mm <= 1000, "the border weighting's width must lie between 0 and 1000 mm");
-  require(lncc_radius >= 1 && lncc_radius <= 64, "the radius of the local correlation must lie between 1 and 64 voxels");
+  make_similarity(*this);
 }
 
-std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityOptions& o) {
-  switch (o.similarity) {
-    case SimilarityKind::ssd: return std::make_unique<Ssd>();
-    case SimilarityKind::lncc: {
-      LnccOptions lncc;
-      lncc.radius = o.lncc_radius;
-      return std::make_unique<Lncc>(lncc);
-    }
+std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
+  const auto information = [&](Information measure) {
+    return std::make_unique<MutualInformation>(MutualInformationOptions{measure, c.bins, c.bins, c.estimator, c.histogram_scheme});
+  };
+  switch (c.kind) {
+    case SimilarityKind::nmi: return information(Information::nmi);
+    case SimilarityKind::mi: return information(Information::mi);
     case SimilarityKind::cr:
-      return std::make_unique<CorrelationRatio>(CorrelationRatioOptions{o.bins, o.ratio_scheme, o.ratio_direction, o.border_mm});
-    case SimilarityKind::nmi:
-    case SimilarityKind::mi: break;
+      return std::make_unique<CorrelationRatio>(CorrelationRatioOptions{c.bins, c.ratio_scheme, c.ratio_direction, c.border_mm});
+    case SimilarityKind::ssd: return std::make_unique<Ssd>();
+    case SimilarityKind::lncc: return std::make_unique<Lncc>(LnccOptions{LnccWindow::box, c.lncc_radius});
   }
-  const Information information = o.similarity == SimilarityKind::mi ? Information::mi : Information::nmi;
-  return std::make_unique<MutualInformation>(MutualInformationOptions{information, o.bins, o.bins, o.estimator, o.histogram_scheme});
+  throw InvalidArgument("unknown similarity");
 }
 
 }  // namespace freeflow

@@ -11,28 +11,32 @@
 
 namespace freeflow {
 
-enum class SimilarityKind { nmi, mi, cr, ssd, lncc };
-/// The words of the command line, in the order of the enum.
-inline constexpr const char* similarity_names = "nmi|mi|cr|ssd|lncc";
+enum class SimilarityKind {
+  nmi,  ///< normalised mutual information: any modalities
+  mi,   ///< mutual information: any modalities
+  cr,   ///< correlation ratio: modalities where one intensity follows from the other
+  ssd,  ///< sum of squared differences: one modality and scale
+  lncc  ///< local correlation: one modality, whatever its shading
+};
 std::optional<SimilarityKind> parse_similarity(std::string_view name);
-/// parzen, partial_volume or hard.
 std::optional<Estimator> parse_estimator(std::string_view name);
 
-/// What the options of every pipeline begin with.
-struct SimilarityOptions {
-  SimilarityKind similarity = SimilarityKind::nmi;
-  int bins = 64;                                                  ///< nmi, mi, cr: 16 to 256
-  Estimator estimator = Estimator::parzen;                        ///< nmi, mi
-  HistogramScheme histogram_scheme = HistogramScheme::automatic;  ///< nmi, mi
-  RatioScheme ratio_scheme = RatioScheme::automatic;              ///< cr
-  RatioDirection ratio_direction = RatioDirection::moving_given_fixed;
-  double border_mm = 0;  ///< cr: width of the border weighting, 0 for none
-  int lncc_radius = 2;   ///< lncc: voxels of the level
+struct SimilarityChoice {
+  SimilarityKind kind = SimilarityKind::nmi;
+  int bins = 64;                            ///< nmi, mi: per axis; cr: of the fixed image. 16 to 256
+  Estimator estimator = Estimator::parzen;  ///< nmi, mi
+  HistogramScheme histogram_scheme = HistogramScheme::automatic;
+  RatioScheme ratio_scheme = RatioScheme::automatic;
+  RatioDirection ratio_direction = RatioDirection::moving_given_fixed;  ///< cr: which image explains the other
+  double border_mm = 0;                                                 ///< cr: width of the border weighting, 0 for none
+  int lncc_radius = 2;                                                  ///< lncc: voxels of the level, 1 to 64
 
   /// Throws InvalidArgument with the field and its mend.
-  void validate_similarity() const;
+  void validate() const;
 };
-std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityOptions& options);
+
+/// Throws InvalidArgument when a field is out of range, or a scheme cannot take the estimator.
+std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& choice);
 
 struct Masks {
   const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid; voxels above 0.5 count

@@ -33,8 +33,9 @@ void count_candidates(backend::Cpu cpu, const CandidateInput& in, int bins, std:
 }
 
 CandidateNmi::CandidateNmi(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, int max_candidates)
-    : max_candidates_(max_candidates), moving_in_bins_(ctx, moving.geometry()), fixed_bin_(ctx, fixed.geometry()), maps_(ctx, max_candidates),
-      histograms_(ctx, std::size_t(max_candidates) * bins * bins), results_(ctx, 2 * std::size_t(max_candidates)) {
+    : max_candidates_(max_candidates), moving_in_bins_(ctx, moving.geometry()), fixed_bin_(ctx, fixed.geometry()),
+      maps_(ctx, max_candidates), histograms_(ctx, std::size_t(max_candidates) * bins * bins),
+      results_(ctx, 2 * std::size_t(max_candidates)) {
   const IntensityRange f = robust_range(ctx, fixed, "the fixed image"), m = robust_range(ctx, moving, "the moving image");
   for_each_voxel(ctx, fixed.extent(), FixedBinBody{fixed.view(), fixed_bin_.view(), f.low, float(bins - 1) / (f.high - f.low), bins});
   for_each_voxel(ctx, moving.extent(),

@@ -1,8 +1,8 @@
 // A GPU counts a candidate with several blocks, each into a histogram in shared memory; integers, so the sums are those of
 // the CPU. blockIdx.y is the candidate.
 #include <freeflow/core/cuda_check.h>
-#include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/similarity/candidate_scores_body.h>
+#include <freeflow/core/for_each_voxel.cuh>
 
 namespace freeflow {
 

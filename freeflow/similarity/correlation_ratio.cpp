@@ -51,10 +51,15 @@ void CorrelationRatio::prepare(Context& ctx, const ImagePair& images) {
   means_ = Buffer<float>(ctx, bins);
 }
 
-std::size_t CorrelationRatio::level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const {
+std::size_t CorrelationRatio::level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const {
   const bool sorts = !is_reverse(options_) && (options_.scheme == RatioScheme::automatic || options_.scheme == RatioScheme::conflict_free);
   const std::size_t presort = sorts ? 3 : 0;
-  return (6 + presort) * fixed_voxels + 4 * moving_voxels + 20 * std::size_t(options_.bins);
+  // The merging schemes keep partial sums, by the size of the GPU rather than of the images.
+  const std::size_t partial = !ctx.device().is_cuda()                        ? 0
+                              : options_.scheme == RatioScheme::global_merge ? std::size_t(64) << 20
+                              : options_.scheme == RatioScheme::shared_merge ? std::size_t(8) << 20
+                                                                             : 0;
+  return (6 + presort) * fixed_voxels + 4 * moving_voxels + 20 * std::size_t(options_.bins) + partial;
 }
 
 void CorrelationRatio::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {

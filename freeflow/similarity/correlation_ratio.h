@@ -27,7 +27,7 @@ class CorrelationRatio : public SimilarityMeasure {
   void prepare(Context& ctx, const ImagePair& images) override;
   void set_map(const PointMap& fixed_to_moving) override { input_.map = fixed_to_moving; }
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override;
-  std::size_t level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const override;
+  std::size_t level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const override;
 
  private:
   CorrelationRatioOptions options_;

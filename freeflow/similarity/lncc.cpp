@@ -46,7 +46,7 @@ void Lncc::prepare(Context& ctx, const ImagePair& images) {
   work_ = ReduceWorkspace(ctx, columns, 2);
 }
 
-std::size_t Lncc::level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const {
+std::size_t Lncc::level_bytes(const Context&, std::size_t fixed_voxels, std::size_t moving_voxels) const {
   const std::size_t planes = 2 + moment_planes + (further_boxes() ? moment_planes : coefficient_planes);
   // Tallies: two doubles per column of at most one voxel, and their partial sums.
   return (4 * planes + 17) * fixed_voxels + 4 * moving_voxels + 64;

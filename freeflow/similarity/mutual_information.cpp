@@ -70,8 +70,8 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
                                float(nm - 3) / (moving_range_.high - moving_range_.low), nm});
 }
 
-std::size_t MutualInformation::level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const {
-  return 2 * fixed_voxels + 4 * moving_voxels + 28 * shape_.bins() + histogram_bytes(options_.scheme, shape_, fixed_voxels);
+std::size_t MutualInformation::level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const {
+  return 2 * fixed_voxels + 4 * moving_voxels + 32 * shape_.bins() + histogram_bytes(ctx, options_.scheme, shape_, fixed_voxels);
 }
 
 void MutualInformation::measure(Context& ctx, Table& t) const {

@@ -48,7 +48,7 @@ class MutualInformation : public SimilarityMeasure {
   void prepare(Context& ctx, const ImagePair& images) override;
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override;
-  std::size_t level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const override;
+  std::size_t level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const override;
 
   /// Queues d cost / d warped(x) per unit of the moving image's intensity, at displacement u; 0 where x has no counterpart.
   /// Throws InvalidArgument for the partial-volume estimator, whose cost does not depend on a warped intensity.

@@ -33,7 +33,7 @@ class SimilarityMeasure {
   virtual void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) = 0;
 
   /// Bytes of device memory that a level of this many fixed and moving voxels takes.
-  virtual std::size_t level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const = 0;
+  virtual std::size_t level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const = 0;
 };
 
 /// The part of the fixed level's valid voxels that lands on valid moving voxels at displacement u, in [0, 1]. Waits.

@@ -23,7 +23,7 @@ void Ssd::prepare(Context& ctx, const ImagePair& images) {
   sums_ = Buffer<double>(ctx, 2);
 }
 
-std::size_t Ssd::level_bytes(std::size_t fixed_voxels, std::size_t) const { return 4 * fixed_voxels; }
+std::size_t Ssd::level_bytes(const Context&, std::size_t fixed_voxels, std::size_t) const { return 4 * fixed_voxels; }
 
 void Ssd::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
   const VolumeView<const float> warped = warped_.view();

@@ -13,7 +13,7 @@ class Ssd : public SimilarityMeasure {
   void prepare(Context& ctx, const ImagePair& images) override;
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override;
-  std::size_t level_bytes(std::size_t fixed_voxels, std::size_t moving_voxels) const override;
+  std::size_t level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const override;
 
  private:
   float scale_ = 1;

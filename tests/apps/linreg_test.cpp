@@ -76,9 +76,10 @@ TEST_F(Linreg, WritesWhatItPromises) {
   EXPECT_TRUE(same_grid(warped.geometry, fixed.geometry));
   EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_InverseWarped.nii.gz").string()).geometry, moving.geometry));
   const float fill = *std::min_element(moving.voxels.begin(), moving.voxels.end());
-  const std::vector<float> again = warp(cpu, to_volume(cpu, moving), fixed.geometry, read_affine((folder / "new/folder/a_0GenericAffine.mat").string()),
-                                        nullptr, Interpolation::linear, fill)
-                                       .to_host(cpu);
+  const std::vector<float> again =
+      warp(cpu, to_volume(cpu, moving), fixed.geometry, read_affine((folder / "new/folder/a_0GenericAffine.mat").string()), nullptr,
+           Interpolation::linear, fill)
+          .to_host(cpu);
   for (std::size_t i = 0; i < again.size(); ++i) ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);
 }
 

@@ -82,8 +82,7 @@ TEST_F(RealData, BrainsOfTwoPeopleReachTheirDice) {
   const DisplacementField u(cpu, field.geometry, field.planes);
   const HostImage fixed = read_image((data / dir / "0001_seg35.nii.gz").string());
   const HostImage moving = read_image((data / dir / "0002_seg35.nii.gz").string());
-  const std::vector<float> warped =
-      warp(cpu, to_volume(cpu, moving), field.geometry, affine, &u, Interpolation::nearest, 0).to_host(cpu);
+  const std::vector<float> warped = warp(cpu, to_volume(cpu, moving), field.geometry, affine, &u, Interpolation::nearest, 0).to_host(cpu);
   std::map<int, std::array<double, 3>> count;  // fixed, warped, both
   for (std::size_t i = 0; i < warped.size(); ++i) {
     const int f = int(fixed.voxels[i]), w = int(warped[i]);

@@ -29,7 +29,7 @@ int main() {
   const Eigen::Vector3d centre(11.5, 11.5, 11.5), shift(1.5, -1.0, 0.5);
   Context ctx(Device::parse("cpu"));
   FfdOptions options;
-  options.similarity = SimilarityKind::ssd;
+  options.similarity.kind = SimilarityKind::ssd;
   options.levels = 2;
   const RegistrationResult result = register_ffd(ctx, blob(ctx, centre), blob(ctx, centre + shift), options);
 

@@ -100,10 +100,28 @@ TEST_P(Ffd, RecoversAKnownWarpAcrossContrasts) {
 TEST_P(Ffd, SsdRecoversAKnownWarpOfOneContrast) {
   const Phantom p = usual_phantom(false);
   FfdOptions o = quick();
-  o.similarity = SimilarityKind::ssd;
+  o.similarity.kind = SimilarityKind::ssd;
   o.bending = 0.01;
   o.log_jacobian = 0;
   EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.6);
+}
+
+TEST_P(Ffd, EveryMeasureRecoversAKnownWarp) {
+  const Phantom p = usual_phantom(false);
+  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::lncc}) {
+    FfdOptions o = quick();
+    o.similarity.kind = kind;
+    EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.8) << int(kind);
+  }
+}
+
+TEST_P(Ffd, EveryEstimatorRecoversAKnownWarp) {
+  const Phantom p = usual_phantom();
+  for (const Estimator estimator : {Estimator::parzen_both, Estimator::partial_volume, Estimator::hard}) {
+    FfdOptions o = quick();
+    o.similarity.estimator = estimator;
+    EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.9) << int(estimator);
+  }
 }
 
 TEST_P(Ffd, EveryOptimizerGetsThere) {
@@ -169,19 +187,22 @@ TEST_P(Ffd, PredictsItsMemory) {
   o.iterations = {2};
   ctx.reset_peak();
   run(ctx, p, o);
-  const double used = double(ctx.statistics().peak_bytes), predicted = double(predict_ffd_bytes(p.fixed, p.moving, o));
+  const double used = double(ctx.statistics().peak_bytes), predicted = double(predict_ffd_bytes(ctx, p.fixed, p.moving, o));
   EXPECT_GE(predicted, used);
   EXPECT_LT(predicted, 1.1 * used);
 }
 
+constexpr SimilarityKind every_similarity[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd,
+                                               SimilarityKind::lncc};
+
 TEST_P(Ffd, PredictionIsNeverTooSmall) {
   const Phantom thin(centred(oblique_geometry({46, 50, 9}, {1.4, 1.3, 7})), centred(oblique_geometry({48, 48, 10}, {1.4, 1.4, 6.5})), true);
   for (const Phantom& p : {thin, usual_phantom()})
-    for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::ssd})
+    for (const SimilarityKind kind : every_similarity)
       for (int levels : {1, 3, 8}) {
         Context fresh(GetParam());
         FfdOptions o;
-        o.similarity = kind;
+        o.similarity.kind = kind;
         o.levels = levels;
         o.iterations = {1};
         const Volume<float> fixed(fresh, p.fixed, p.f), moving(fresh, p.moving, p.m);
@@ -189,7 +210,7 @@ TEST_P(Ffd, PredictionIsNeverTooSmall) {
         Masks masks;
         masks.fixed = &mask;
         register_ffd(fresh, fixed, moving, o, masks);
-        EXPECT_LE(fresh.statistics().peak_bytes, predict_ffd_bytes(p.fixed, p.moving, o, masks)) << levels;
+        EXPECT_LE(fresh.statistics().peak_bytes, predict_ffd_bytes(fresh, p.fixed, p.moving, o, masks)) << levels;
       }
 }
 

@@ -27,8 +27,8 @@ double lopsided(const Eigen::Vector3d& p) {
   return head(q, 24) + nose;
 }
 
-Eigen::Affine3d transform(const Eigen::Vector3d& euler_degrees, const Eigen::Vector3d& shift, const Eigen::Vector3d& scale = Eigen::Vector3d::Ones(),
-                          const Eigen::Vector3d& skew = Eigen::Vector3d::Zero()) {
+Eigen::Affine3d transform(const Eigen::Vector3d& euler_degrees, const Eigen::Vector3d& shift,
+                          const Eigen::Vector3d& scale = Eigen::Vector3d::Ones(), const Eigen::Vector3d& skew = Eigen::Vector3d::Zero()) {
   LinearDecomposition parts;
   const Eigen::Vector3d a = euler_degrees * EIGEN_PI / 180;
   parts.rotation = (Eigen::AngleAxisd(a.z(), Eigen::Vector3d::UnitZ()) * Eigen::AngleAxisd(a.y(), Eigen::Vector3d::UnitY()) *
@@ -48,7 +48,8 @@ struct Phantom {
   /// fixed(x) = lopsided(truth(x)), moving(y) = contrast(lopsided(y)).
   explicit Phantom(const Eigen::Affine3d& truth, bool other_contrast = true, double grid = 1)
       : fixed(centred(oblique_geometry({int(40 / grid), int(48 / grid), int(26 / grid)}, grid * Eigen::Vector3d(1.9, 1.8, 2.8)))),
-        moving(centred(oblique_geometry({int(44 / grid), int(50 / grid), int(34 / grid)}, grid * Eigen::Vector3d(1.7, 1.7, 2.2)))), truth(truth) {
+        moving(centred(oblique_geometry({int(44 / grid), int(50 / grid), int(34 / grid)}, grid * Eigen::Vector3d(1.7, 1.7, 2.2)))),
+        truth(truth) {
     moving.origin += truth.translation();
     Context cpu;
     const Eigen::Affine3d about = Eigen::Translation3d(-truth.translation()) * truth;
@@ -79,7 +80,8 @@ LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options, c
   return register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
 }
 
-constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc};
+constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd,
+                                         SimilarityKind::lncc};
 const Eigen::Vector3d ones = Eigen::Vector3d::Ones();
 
 class Linear : public OnDevice {};
@@ -123,7 +125,7 @@ TEST_P(Linear, EveryMeasureGetsThereByItsGradient) {
   const Phantom p(transform({5, -4, 7}, {3, -4, 2}, {1.04, 0.97, 1.02}), false);
   for (const SimilarityKind kind : every_kind) {
     LinearOptions o;
-    o.similarity = kind;
+    o.similarity.kind = kind;
     o.search = LinearSearch::gradient;
     EXPECT_LT(p.error(run(ctx, p, o).affine), 0.4) << int(kind);
   }
@@ -236,8 +238,8 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
   });
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
   for (const SimilarityKind kind : every_kind) {
-    SimilarityOptions options;
-    options.similarity = kind;
+    SimilarityChoice options;
+    options.kind = kind;
     options.bins = 32;
     const auto measure = make_similarity(options);
     measure->set_range(ctx, f, m);
@@ -296,7 +298,8 @@ TEST(RotationSearch, SpreadRotationsCoverEverything) {
   for (int i = 0; i < 50; ++i) {
     const Eigen::Matrix3d r = Eigen::Quaterniond::UnitRandom().toRotationMatrix();
     double nearest = 360;
-    for (const Eigen::Matrix3d& g : grid) nearest = std::min(nearest, double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
+    for (const Eigen::Matrix3d& g : grid)
+      nearest = std::min(nearest, double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
     EXPECT_LT(nearest, 30);
   }
 }

@@ -334,7 +334,7 @@ TEST_P(Histogram, CountingNeitherAllocatesNorWaits) {
     Buffer<std::uint64_t> histogram(ctx, shape.bins());
     const std::size_t before = ctx.statistics().bytes_in_use;
     JointHistogram joint(ctx, info.scheme, shape, scene.bins.size());
-    EXPECT_LE(ctx.statistics().bytes_in_use - before, histogram_bytes(info.scheme, shape, scene.bins.size()) + 512) << info.name;
+    EXPECT_LE(ctx.statistics().bytes_in_use - before, histogram_bytes(ctx, info.scheme, shape, scene.bins.size()) + 512) << info.name;
     const ContextStatistics s = ctx.statistics();
     joint.count(ctx, d.pair(false, true), histogram.data());
     EXPECT_EQ(ctx.statistics().allocations, s.allocations) << info.name;

@@ -241,7 +241,7 @@ TEST_P(LnccMeasure, PrepareTakesNoMoreThanItSaysAndEvaluateNothing) {
     lncc.set_range(ctx, f, m);
     const std::size_t before = ctx.statistics().bytes_in_use;
     lncc.prepare(ctx, {f, m, s.map});
-    EXPECT_LE(ctx.statistics().bytes_in_use - before, lncc.level_bytes(s.f.size(), s.m.size()));
+    EXPECT_LE(ctx.statistics().bytes_in_use - before, lncc.level_bytes(ctx, s.f.size(), s.m.size()));
     const ContextStatistics prepared = ctx.statistics();
     lncc.evaluate(ctx, u.view(), force.view(), cost.data());
     EXPECT_EQ(ctx.statistics().allocations, prepared.allocations);

@@ -1,6 +1,5 @@
 #include <freeflow/similarity/joint_histogram/joint_histogram.h>
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -70,25 +69,11 @@ void JointHistogram::check(HistogramScheme scheme, const HistogramShape& shape) 
 JointHistogram::JointHistogram(Context& ctx, HistogramScheme scheme, const HistogramShape& shape, std::size_t max_count)
     : scheme_(scheme), shape_(shape), max_count_(max_count) {
   check(scheme, shape);
-  scratch_ = Buffer<std::uint64_t>(ctx, unfiltered(shape) + scheme_scratch(ctx, scheme, shape, max_count));
+  scratch_ = Buffer<std::uint64_t>(ctx, histogram_bytes(ctx, scheme, shape, max_count) / sizeof(std::uint64_t));
 }
 
-std::size_t histogram_bytes(HistogramScheme scheme, const HistogramShape& shape, std::size_t max_count) {
-  constexpr std::size_t processors = 192, shared_words = 58112;   // per multiprocessor
-  const std::size_t bins = shape.bins() + 2 * shape.moving_bins;  // rows are padded to whole passes
-  switch (scheme) {
-    case HistogramScheme::global_atomic:
-    case HistogramScheme::sort_and_count: return (std::size_t(64) << 20) + 8 * unfiltered(shape);
-    case HistogramScheme::warp_private: return 16 * processors * (2 * bins) + 8 * unfiltered(shape);
-    case HistogramScheme::thread_private: return processors * 64 * std::min<std::size_t>(bins, shared_words / 8) * 4;
-    case HistogramScheme::multi_bin_cache: return 8 * processors * bins + 2 * max_count + 64;
-    case HistogramScheme::multi_bin_skip: return 8 * processors * bins + 64;
-    case HistogramScheme::banded:
-    case HistogramScheme::banded_flush: return 0;
-    case HistogramScheme::automatic:
-    case HistogramScheme::shared_atomic: break;
-  }
-  return 8 * (std::min(2 * processors * bins, processors * shared_words) + unfiltered(shape));
+std::size_t histogram_bytes(const Context& ctx, HistogramScheme scheme, const HistogramShape& shape, std::size_t max_count) {
+  return sizeof(std::uint64_t) * (unfiltered(shape) + scheme_scratch(ctx, scheme, shape, max_count));
 }
 
 void JointHistogram::count(Context& ctx, const HistogramInput& input, std::uint64_t* histogram) {

@@ -130,7 +130,7 @@ class JointHistogram {
   Buffer<std::uint64_t> scratch_;
 };
 
-/// Bytes of device memory that a JointHistogram takes at most, on a GPU of up to 192 multiprocessors; on the CPU it takes next to none.
-std::size_t histogram_bytes(HistogramScheme scheme, const HistogramShape& shape, std::size_t max_count);
+/// Bytes of device memory that a JointHistogram takes.
+std::size_t histogram_bytes(const Context& ctx, HistogramScheme scheme, const HistogramShape& shape, std::size_t max_count);
 
 }  // namespace freeflow
