@@ -87,7 +87,8 @@ class LinearRun {
     if (l == 0 || candidates.size() > 1) {
       for (LinearCandidate& c : candidates) {
         Eigen::MatrixXd curvature;
-        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l, std::min(record.max_iterations, 20), curvature, record);
+        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l, std::min(record.max_iterations, 20), curvature, record,
+                false);
       }
       const double near_mm = 2 * levels_.spacing_mm(0);
       candidates = distinct(candidates, levels_.fixed_content().center, 8, near_mm, l == 0 && !last ? 3 : 1);
@@ -101,7 +102,7 @@ class LinearRun {
   }
 
   void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l, int iterations, Eigen::MatrixXd& curvature,
-               LevelRecord& record) {
+               LevelRecord& record, bool candidate_is_alone = true) {
     const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
     const LinearParameters parameters(model, levels_.fixed_content().center, radius, candidate.world);
     const SmoothCost smooth = cost.of(parameters, guard_);
@@ -111,7 +112,9 @@ class LinearRun {
       o.max_iterations = iterations;
       o.first_step = 0.5 * spacing;
       o.longest_step = 3 * spacing;
-      o.smallest_step = 0.01 * spacing;
+      // Where candidates are only compared, a rough minimum tells them apart.
+      o.smallest_step = (model == options_.model && candidate_is_alone ? 0.01 : 0.04) * spacing;
+      if (options_.similarity.kind == SimilarityKind::ssd) o.curvature = cost.ssd_curvature_of(parameters);
       candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer_);
     } else {
       const PlainCost plain = [&](const Eigen::VectorXd& q) { return smooth(q, nullptr); };

@@ -44,4 +44,11 @@ SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard
   };
 }
 
+std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> LinearCost::ssd_curvature_of(const LinearParameters& parameters) {
+  if (!ssd_curvature_) ssd_curvature_.emplace(ctx_, fixed_.extent());
+  return [this, &parameters](const Eigen::VectorXd& p, double cost) {
+    return ssd_curvature_->evaluate(ctx_, fixed_, moving_, parameters.affine(p), parameters.jacobian(p), cost);
+  };
+}
+
 }  // namespace freeflow

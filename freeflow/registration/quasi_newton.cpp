@@ -1,5 +1,6 @@
 #include <freeflow/registration/quasi_newton.h>
 
+#include <Eigen/Cholesky>
 #include <algorithm>
 #include <cmath>
 
@@ -8,7 +9,7 @@ namespace freeflow {
 namespace {
 
 constexpr double sufficient_decrease = 1e-4;  // Armijo
-constexpr int most_trials = 8;
+constexpr int most_trials = 5;
 
 void append(LevelRecord& level, Observer& observer, double cost, double step) {
   IterationRecord record;
@@ -29,6 +30,14 @@ void update(Eigen::MatrixXd& h, const Eigen::VectorXd& step, const Eigen::Vector
   h = (left * h * left.transpose() + step * step.transpose() / curvature).eval();
 }
 
+/// Slightly damped, so that a flat direction does no harm; empty when it is no curvature at all.
+Eigen::MatrixXd inverse(const Eigen::MatrixXd& curvature) {
+  const double mean = curvature.trace() / double(curvature.rows());
+  if (!(mean > 0) || !std::isfinite(mean)) return {};
+  const Eigen::MatrixXd identity = Eigen::MatrixXd::Identity(curvature.rows(), curvature.cols());
+  return (curvature + 1e-6 * mean * identity).ldlt().solve(identity);
+}
+
 }  // namespace
 
 double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::MatrixXd& inverse_hessian,
@@ -41,8 +50,10 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
     level.stopped_because = "no overlap";
     return value;
   }
+  bool retried = false;
   for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
     if (observer.stop_requested()) throw Cancelled{};
+    if (options.curvature) inverse_hessian = inverse(options.curvature(p, value));
     const double largest = gradient.cwiseAbs().maxCoeff();
     if (!(largest > 0)) {
       level.stopped_because = "the gradient vanished";
@@ -70,14 +81,15 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
     }
     if (!accepted) {
       level.stopped_because = reach <= 0.5 * options.smallest_step ? "converged" : "no step lowers the cost further";
-      if (reach > 4 * options.smallest_step && inverse_hessian.size() && trials > 0) {
+      if (!retried && !options.curvature && inverse_hessian.size() && reach > 4 * options.smallest_step) {
         inverse_hessian.resize(0, 0);  // perhaps the curvature of the coarser level misled
+        retried = true;
         continue;
       }
       break;
     }
     const double gained = value - trial_value;
-    update(inverse_hessian, t * direction, trial_gradient - gradient);
+    if (!options.curvature) update(inverse_hessian, t * direction, trial_gradient - gradient);
     p += t * direction;
     value = trial_value;
     gradient = trial_gradient;

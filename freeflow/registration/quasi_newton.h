@@ -19,6 +19,8 @@ struct QuasiNewtonOptions {
   double longest_step = 10;     ///< of any parameter in any step
   double smallest_step = 0.01;  ///< ends below
   double tolerance = 1e-6;      ///< ends when an iteration lowers the cost by less than this part of it
+  /// Gauss-Newton instead: the curvature at a point whose cost is known; empty for BFGS.
+  std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> curvature;
 };
 
 /// Lowers the cost from p, in place. inverse_hessian: empty, or what an earlier call (of a coarser level) left; updated.

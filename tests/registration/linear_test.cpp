@@ -4,6 +4,7 @@
 #include <freeflow/registration/linear_cost.h>
 #include <freeflow/registration/powell.h>
 #include <freeflow/registration/rotation_search.h>
+#include <freeflow/similarity/ssd.h>
 
 #include "support/devices.h"
 #include "support/phantoms.h"
@@ -259,6 +260,26 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
       behind[i] -= h;
       EXPECT_NEAR((smooth(ahead, nullptr) - smooth(behind, nullptr)) / (2 * h), gradient[i], 0.03 * gradient.cwiseAbs().maxCoeff()) << i;
     }
+  }
+}
+
+TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
+  const Phantom p(Eigen::Affine3d::Identity(), false);
+  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.fixed, p.f);
+  const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, Eigen::Affine3d::Identity());
+  // At a small distance from the same image the cost is half of step^T H step.
+  Ssd ssd;
+  ssd.set_range(ctx, f, m);
+  LinearCost cost(ctx, ssd, f, m);
+  const OverlapGuard guard(ctx, f, m);
+  const SmoothCost smooth = cost.of(parameters, guard);
+  for (int i = 0; i < parameters.count(); ++i) {
+    Eigen::VectorXd q = parameters.start();
+    q[i] += 0.3;
+    const double value = smooth(q, nullptr);
+    const Eigen::MatrixXd h = cost.ssd_curvature_of(parameters)(q, value);
+    EXPECT_NEAR(0.5 * 0.3 * 0.3 * h(i, i), value, 0.2 * value) << i;
+    EXPECT_TRUE(h.isApprox(h.transpose(), 1e-9));
   }
 }
 
