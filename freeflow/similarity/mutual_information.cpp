@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/warp.h>
 #include <freeflow/similarity/mutual_information_body.h>
 
 namespace freeflow {
@@ -59,7 +60,8 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
   counted_ = make_table(ctx, double(shape_.unit()));
   if (smooths()) smoothed_ = make_table(ctx, 36);
   slopes_ = Buffer<float>(ctx, shape_.bins());
-  filtered_slopes_ = Buffer<float>(ctx, shape_.bins());
+  polynomials_ = Buffer<float>(ctx, 4 * shape_.bins());
+  warped_ = warps_first(ctx) ? Volume<float>(ctx, images.fixed.geometry()) : Volume<float>();
   work_ = ReduceWorkspace(ctx, shape_.bins(), 4);
   const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
   for_each_voxel(
@@ -71,7 +73,8 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
 }
 
 std::size_t MutualInformation::level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const {
-  return 2 * fixed_voxels + 4 * moving_voxels + 32 * shape_.bins() + histogram_bytes(ctx, options_.scheme, shape_, fixed_voxels);
+  return (warps_first(ctx) ? 6 : 2) * fixed_voxels + 4 * moving_voxels + 48 * shape_.bins() +
+         histogram_bytes(ctx, options_.scheme, shape_, fixed_voxels);
 }
 
 void MutualInformation::measure(Context& ctx, Table& t) const {
@@ -80,9 +83,19 @@ void MutualInformation::measure(Context& ctx, Table& t) const {
   reduce(ctx, shape_.bins(), 4, EntropySumBody{{}, t.histogram.data(), t.marginals.data(), nf, nm}, work_, t.sums.data());
 }
 
+bool MutualInformation::warps_first(const Context& ctx) const {
+  return ctx.device().is_cuda() && (options_.estimator == Estimator::parzen || options_.estimator == Estimator::parzen_both);
+}
+
 void MutualInformation::count(Context& ctx, FieldView<const float> u) {
-  histogram_.count(ctx, WarpedPair{std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), map_, u, {}},
-                   counted_.histogram.data());
+  const VolumeView<const std::uint16_t> fixed = std::as_const(fixed_bin_).view();
+  const VolumeView<const float> moving = std::as_const(moving_in_bins_).view();
+  if (warps_first(ctx)) {
+    warp_values(ctx, moving, map_, u, warped_.view());
+    histogram_.count(ctx, SampledPair{fixed.data, warped_.view().data, fixed.extent.count()}, counted_.histogram.data());
+  } else {
+    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, {}}, counted_.histogram.data());
+  }
   measure(ctx, counted_);
 }
 
@@ -94,35 +107,35 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
     measure(ctx, smoothed_);
   }
   const Table& t = smooths() ? smoothed_ : counted_;
+  const bool both = options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both;
   for_each_voxel(ctx, bins,
                  SlopeBody{t.histogram.data(), t.marginals.data(), t.sums.data(), options_.measure, nf, t.unit, {slopes_.data(), bins}});
-  if (options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both)
-    for_each_voxel(ctx, bins, FixedWindowSlopeBody{{slopes_.data(), bins}, {filtered_slopes_.data(), bins}});
-  else
-    std::swap(slopes_, filtered_slopes_);
+  for_each_voxel(ctx, bins, SlopePolynomialBody{{slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
   for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
+}
+
+InformationPoint MutualInformation::point(FieldView<const float> u) const {
+  return {
+      fixed_bin_.view(), moving_in_bins_.view(), {map_, u}, slopes_.data(), reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
+      shape_.moving_bins};
 }
 
 void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
   count(ctx, u);
   if (!force.data) return for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
   differentiate(ctx, cost);
-  const InformationPoint at{
-      std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), {map_, u}, filtered_slopes_.data(), shape_.moving_bins};
   if (options_.estimator == Estimator::partial_volume)
-    for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{at, force});
+    for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{point(u), force});
   else
-    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody{at, force});
+    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody{point(u), force});
 }
 
 void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative, double* cost) {
   require(options_.estimator != Estimator::partial_volume, "the partial-volume estimate has no derivative by intensity; use parzen");
   count(ctx, u);
   differentiate(ctx, cost);
-  const InformationPoint at{
-      std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), {map_, u}, filtered_slopes_.data(), shape_.moving_bins};
-  for_each_voxel(ctx, fixed_bin_.extent(),
-                 IntensityDerivativeBody{at, float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low), derivative});
+  const float bins_per_unit = float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
+  for_each_voxel(ctx, fixed_bin_.extent(), IntensityDerivativeBody{point(u), bins_per_unit, derivative});
 }
 
 EntropyValues MutualInformation::entropies(Context& ctx) const {

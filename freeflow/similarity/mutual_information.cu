@@ -10,7 +10,7 @@ template void for_each_voxel(backend::Cuda, Extent, const MovingBinBody&);
 template void for_each_voxel(backend::Cuda, Extent, const MarginalBody&);
 template void for_each_voxel(backend::Cuda, Extent, const BothWindowsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const SlopeBody&);
-template void for_each_voxel(backend::Cuda, Extent, const FixedWindowSlopeBody&);
+template void for_each_voxel(backend::Cuda, Extent, const SlopePolynomialBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InformationCostBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ParzenForceBody&);
 template void for_each_voxel(backend::Cuda, Extent, const PartialVolumeForceBody&);

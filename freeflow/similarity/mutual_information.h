@@ -21,6 +21,8 @@
 
 namespace freeflow {
 
+struct InformationPoint;
+
 enum class Information { nmi, mi, conditional_moving, conditional_fixed };
 
 struct MutualInformationOptions {
@@ -69,17 +71,21 @@ class MutualInformation : public SimilarityMeasure {
   void count(Context& ctx, FieldView<const float> u);
   /// The derivative of every joint bin, into slopes_.
   void differentiate(Context& ctx, double* cost);
+  InformationPoint point(FieldView<const float> u) const;
+  /// Whether to warp first and count then. A GPU weighs windows faster that way: sampling and windows in one kernel leave half its threads
+  /// without registers.
+  bool warps_first(const Context& ctx) const;
   bool smooths() const { return options_.estimator == Estimator::hard; }
 
   MutualInformationOptions options_;
   HistogramShape shape_;
   IntensityRange fixed_range_, moving_range_;
   PointMap map_;
-  Volume<float> moving_in_bins_;
+  Volume<float> moving_in_bins_, warped_;
   Volume<std::uint16_t> fixed_bin_;
   JointHistogram histogram_;
   Table counted_, smoothed_;
-  Buffer<float> slopes_, filtered_slopes_;
+  Buffer<float> slopes_, polynomials_;
   ReduceWorkspace work_;
 };
 

@@ -96,13 +96,27 @@ struct BothWindowsBody {
   }
 };
 
-/// The window over the fixed axis once more: a voxel's mass lies in three rows.
-struct FixedWindowSlopeBody {
-  VolumeView<const float> slope;
-  VolumeView<float> filtered;
-  FREEFLOW_HD void operator()(int m, int f, int) const {
+/// The derivative of the sum of weight times slope over a cell of the moving axis: a quadratic of the fraction t, four slopes' worth of
+/// table and arithmetic in one load.
+struct alignas(16) SlopePolynomial {
+  float constant, linear, quadratic, unused;
+};
+
+/// For both windows, the one over the fixed axis comes once more: a voxel's mass lies in three rows.
+struct SlopePolynomialBody {
+  VolumeView<const float> slope;  // moving_bins x fixed_bins x 1
+  bool both_windows;
+  SlopePolynomial* polynomial;  // cell (first bin) + moving_bins * fixed bin
+
+  FREEFLOW_HD float at(int m, int f) const {
+    m = m < slope.extent.x ? m : slope.extent.x - 1;
+    if (!both_windows) return slope(m, f, 0);
     const float below = slope(m, f > 0 ? f - 1 : 0, 0), above = slope(m, f + 1 < slope.extent.y ? f + 1 : f, 0);
-    filtered(m, f, 0) = fma_(4.0f, slope(m, f, 0), below + above) * (1.0f / 6);
+    return fma_(4.0f, slope(m, f, 0), below + above) * (1.0f / 6);
+  }
+  FREEFLOW_HD void operator()(int m, int f, int) const {
+    const float d0 = at(m, f), d1 = at(m + 1, f), d2 = at(m + 2, f), d3 = at(m + 3, f);
+    polynomial[slope.offset(m, f, 0)] = {0.5f * (d2 - d0), (d0 - d1) + (d2 - d1), fma_(1.5f, d1 - d2, 0.5f * (d3 - d0)), 0.0f};
   }
 };
 
@@ -112,15 +126,16 @@ struct InformationPoint {
   VolumeView<const float> moving;
   DisplacedPoint point;
   const float* slopes;
+  const SlopePolynomial* polynomials;
   int moving_bins;
 
   FREEFLOW_HD SampleWithGradient sample(int x, int y, int z) const { return sample_linear_with_gradient(moving, point(x, y, z)); }
   /// d / d warped of the sum of weight times slope, per bin.
   FREEFLOW_HD float window_slope(int f, float b) const {
-    float t, w[4];
-    const int first = f * moving_bins + parzen_cell(b, moving_bins, t);
-    bspline_weight_derivatives(t, w);
-    return fma_(w[3], slopes[first + 3], fma_(w[2], slopes[first + 2], fma_(w[1], slopes[first + 1], w[0] * slopes[first])));
+    float t;
+    const int cell = f * moving_bins + parzen_cell(b, moving_bins, t);
+    const SlopePolynomial p = polynomials[cell];
+    return fma_(fma_(p.quadratic, t, p.linear), t, p.constant);
   }
   /// The same at a voxel; 0 where it does not count.
   FREEFLOW_HD float slope_at(std::size_t i, float b) const {

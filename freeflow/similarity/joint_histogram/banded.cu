@@ -1,10 +1,8 @@
 // Ikeda 2014, kernels 2 and 3: bins of 8 bits, four to a word, in a band around the diagonal in shared memory; bins off the band are
 // counted in global memory. A bin that overflows goes to global memory: alone (banded_flush, kernel 3), or with the whole histogram
 // (banded, kernel 2).
-// An 8-bit bin of a word cannot be exchanged on its own today either, so an overflow is settled by arithmetic: the addition that
-// carries out of a bin sees it in the word that the atomic returned, adds 256 to the bin in global memory and takes the carry back out of
-// the neighbour, itself an addition that may borrow. Counts are exact whatever the interleaving, since the word modulo 2^32 always is the
-// sum of what was added. Bound: atomics that return a value serialise on a hot bin.
+// Bound: atomics that return a value serialise on a hot bin.
+#include <freeflow/similarity/joint_histogram/packed_bins.cuh>
 #include <freeflow/similarity/joint_histogram/samples.cuh>
 
 namespace freeflow {
@@ -26,28 +24,10 @@ struct Band {
 
 using Count = unsigned long long;
 
-/// Adds (or takes, modulo 2^64) 256 to a bin of the band in global memory; places beyond the histogram have no voxels.
+/// Adds to a bin of the band in global memory; places beyond the histogram have no voxels.
 __device__ void spill(const Band& band, unsigned place, Count amount, Count* histogram) {
   const unsigned f = place / band.width, m = unsigned(band.start(f) + int(place % band.width));
   atomicAdd(histogram + std::size_t(f) * band.moving_bins + m, amount);
-}
-
-/// Adds 1 to an 8-bit bin. True when one overflowed.
-__device__ bool add_one(unsigned* words, const Band& band, unsigned place, Count* histogram) {
-  constexpr unsigned carries = 0x01010100;
-  unsigned* word = words + place / 4;
-  unsigned delta = 1u << (8 * (place % 4)), old = atomicAdd(word, delta);
-  for (bool taking = false;; taking = !taking) {
-    const unsigned now = taking ? old - delta : old + delta;
-    const unsigned carry = (old ^ now ^ delta) & carries;
-    const bool out = taking ? old < delta : now < old;
-    if (!carry && !out) return taking;
-    for (unsigned k = 0; k < 4; ++k)
-      if (k == 3 ? out : carry >> (8 * (k + 1)) & 1) spill(band, place / 4 * 4 + k, taking ? Count(0) - 256 : 256, histogram);
-    if (!carry) return true;
-    delta = carry;
-    old = taking ? atomicAdd(word, delta) : atomicSub(word, delta);
-  }
 }
 
 __device__ void flush(unsigned* words, const Band& band, Count* histogram) {
@@ -74,7 +54,7 @@ __global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tile
         if (key[k] == no_key) continue;
         const unsigned f = key[k] / band.moving_bins, at = key[k] % band.moving_bins - unsigned(band.start(f));
         if (at < unsigned(band.width))
-          overflow |= add_one(words, band, f * band.width + at, histogram);
+          overflow |= add_packed<8>(words, f * band.width + at, 1, [&](unsigned place, Count n) { spill(band, place, n, histogram); });
         else
           atomicAdd(histogram + key[k], Count(1));
       }

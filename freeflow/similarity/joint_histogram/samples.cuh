@@ -34,9 +34,11 @@ struct FastDivisor {
 
 inline unsigned tiles_of(std::size_t count, int vector) { return unsigned((count + 32 * vector - 1) / (32 * vector)); }
 
-/// Consecutive voxels of two sampled images, four to a lane.
+/// Consecutive voxels of two sampled images, four to a lane, or one where weights take the registers.
+template <int n>
 struct SampledVoxels {
-  static constexpr int vector = 4;
+  static constexpr int vector = n;
+  static constexpr bool samples = false;
   SampledPair pair;
   bool aligned;
 
@@ -47,11 +49,12 @@ struct SampledVoxels {
   __device__ std::size_t index(unsigned tile, int lane, int k) const { return (std::size_t(tile) * 32 + lane) * vector + k; }
   __device__ void load(unsigned tile, int lane, Rows, unsigned (&row)[vector], float (&value)[vector]) const {
     const std::size_t i = index(tile, lane, 0);
-    if (aligned && i + vector <= pair.count) {
+    if (vector == 4 && aligned && i + vector <= pair.count) {
       const float4 v = __ldcs(reinterpret_cast<const float4*>(pair.warped + i));
       const ushort4 f = __ldcs(reinterpret_cast<const ushort4*>(pair.fixed_bin + i));
-      value[0] = v.x, value[1] = v.y, value[2] = v.z, value[3] = v.w;
-      row[0] = f.x, row[1] = f.y, row[2] = f.z, row[3] = f.w;
+      const float values[4] = {v.x, v.y, v.z, v.w};
+      const unsigned rows[4] = {f.x, f.y, f.z, f.w};
+      for (int k = 0; k < vector; ++k) value[k] = values[k], row[k] = rows[k];
       return;
     }
     for (int k = 0; k < vector; ++k) {
@@ -99,6 +102,7 @@ struct LandedVoxel {
 template <Interpolation interpolation>
 struct WarpedVoxels {
   static constexpr int vector = 1;
+  static constexpr bool samples = true;
   WarpedPair pair;
   RunsOfVoxels runs;
 
@@ -177,6 +181,7 @@ struct Mass {
 template <class Voxels>
 struct ParzenMasses {
   static constexpr int vector = Voxels::vector, terms = 4;
+  static constexpr bool samples = Voxels::samples;  ///< the moving image, which takes registers
   Voxels voxels;
   int moving_bins;
 
@@ -196,6 +201,7 @@ struct ParzenMasses {
 
 struct PartialVolumeMasses {
   static constexpr int vector = 1, terms = 8;
+  static constexpr bool samples = true;
   WarpedPair pair;
   RunsOfVoxels runs;
   int moving_bins;
@@ -237,7 +243,7 @@ template <class F>
 void with_keys(const Counting& c, F&& f) {
   const int bins = c.shape.moving_bins;
   if (const auto* binned = std::get_if<BinnedPair>(&c.input)) return f(BinnedKeys(*binned, c.shape));
-  if (const auto* sampled = std::get_if<SampledPair>(&c.input)) return f(HardKeys<SampledVoxels>{SampledVoxels(*sampled), bins});
+  if (const auto* sampled = std::get_if<SampledPair>(&c.input)) return f(HardKeys<SampledVoxels<4>>{SampledVoxels<4>(*sampled), bins});
   const auto& warped = std::get<WarpedPair>(c.input);
   if (warped.coefficients.data) return f(HardKeys<WarpedVoxels<Interpolation::cubic>>{WarpedVoxels<Interpolation::cubic>(warped), bins});
   f(HardKeys<WarpedVoxels<Interpolation::linear>>{WarpedVoxels<Interpolation::linear>(warped), bins});
@@ -247,7 +253,7 @@ void with_keys(const Counting& c, F&& f) {
 template <class F>
 void with_masses(const Counting& c, F&& f) {
   const int bins = c.shape.moving_bins;
-  if (const auto* sampled = std::get_if<SampledPair>(&c.input)) return f(ParzenMasses<SampledVoxels>{SampledVoxels(*sampled), bins});
+  if (const auto* sampled = std::get_if<SampledPair>(&c.input)) return f(ParzenMasses<SampledVoxels<1>>{SampledVoxels<1>(*sampled), bins});
   const auto& warped = std::get<WarpedPair>(c.input);
   if (c.shape.estimator == Estimator::partial_volume) return f(PartialVolumeMasses(warped, bins));
   if (warped.coefficients.data)

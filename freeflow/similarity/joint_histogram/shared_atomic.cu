@@ -1,12 +1,13 @@
 // One 32-bit histogram per block in shared memory, native atomics; every block stores its histogram and a second kernel adds
 // them up (a tenth of the cost of flushing by global atomics). Adding the constant 1 compiles to an atomic that counts
-// the lanes of a warp that hit one word, so a constant image costs no more than a random one; packing two bins a word for
-// 256 x 256, as METHODS.md has it, loses that (142 us against 70 on a 512x512x296 pair). A histogram larger than a
-// block's shared memory is shared out instead: some blocks count the upper rows, some the lower, side by side, so that the second
-// reading comes from L2.
+// the lanes of a warp that hit one word, so a constant image costs no more than a random one. Packing two bins a word for
+// 256 x 256, as METHODS.md has it, loses that: real brains of 512x512x296 took 142 us, and 135 us with packed bins for the brightest rows
+// only. A histogram larger than a block's shared memory is shared out instead: some blocks count the upper rows, some the lower,
+// side by side, so that the second reading comes from L2 (88 us).
 // Weights: a 32-bit bin holds 65535 voxels' mass of 65536; blocks move theirs to 64-bit partials before that. Where a
 // whole warp holds the same row and value (background), one lane adds for all: weighted additions to one word serialise.
-// Bound: the images read once; or, for weights, the shared atomics (4 or 8 per voxel).
+// Bound: the images read once; or the shared atomics, about 4 cycles per warp each (twice as many where two blocks share the rows, 4 or 8
+// per voxel for weights).
 #include <freeflow/similarity/joint_histogram/samples.cuh>
 
 namespace freeflow {
@@ -20,7 +21,7 @@ struct Plan {
   int threads, rows, shares, copies;
   std::size_t shared_bytes;
 
-  Plan(const HistogramShape& shape, int threads_per_block) : threads(threads_per_block) {
+  Plan(const HistogramShape& shape, int threads_per_block, std::size_t count) : threads(threads_per_block) {
     const DeviceLimits limits = DeviceLimits::current();
     const int row_bytes = shape.moving_bins * 4, most_rows = limits.shared_per_block / row_bytes;
     shares = (shape.fixed_bins + most_rows - 1) / most_rows;
@@ -30,9 +31,14 @@ struct Plan {
     const int fit = int(limits.shared_per_processor / (shared_bytes + reserved));
     const int resident = fit < 2048 / threads ? fit : 2048 / threads;
     const int per_processor = resident < most_partials ? (resident < 1 ? 1 : resident) : most_partials;
-    copies = per_processor * limits.processors / shares;
+    copies = useful(per_processor * limits.processors / shares, count);
   }
   dim3 grid() const { return dim3(shares, copies); }
+  /// A block for fewer than 1024 voxels costs more to add up than it saves.
+  static int useful(int blocks, std::size_t count) {
+    const std::size_t most = (count + 1023) / 1024;
+    return most < std::size_t(blocks) ? int(most) : blocks;
+  }
 };
 
 __device__ Rows rows_of_block(int rows, int fixed_bins) {
@@ -201,8 +207,8 @@ void launch_bytes(backend::Cuda cuda, const Counting& c, const BinnedPair& pair)
   const DeviceLimits limits = DeviceLimits::current();
   const auto kernel = count_bytes_kernel<shift, two_shares>;
   const int rows = two_shares ? 128 : c.shape.fixed_bins, bytes = rows * (256 >> shift) * 4;
-  const int copies =
-      two_shares ? limits.processors / 2 : limits.processors * (2 * (bytes + 1024) <= limits.shared_per_processor && shift ? 2 : 1);
+  const bool two_blocks = shift > 0 && 2 * (bytes + 1024) <= limits.shared_per_processor;
+  const int copies = Plan::useful(two_shares ? limits.processors / 2 : limits.processors * (two_blocks ? 2 : 1), pair.count);
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const auto partial = reinterpret_cast<std::uint32_t*>(c.scratch);
   kernel<<<dim3(two_shares ? 2 : 1, copies), 1024, bytes, stream_of(cuda)>>>(pair, c.shape, partial);
@@ -229,18 +235,24 @@ void count(backend::Cuda cuda, const Counting& c) {
   if (count_bytes(cuda, c)) return;
   if (c.shape.estimator == Estimator::hard)
     with_keys(c, [&]<class Keys>(const Keys& keys) {
-      constexpr int threads = requires { keys.voxels.runs; }
-      ? 512 : 1024;  // sampling takes more registers than 1024 threads leave
-      launch(cuda, count_kernel<Keys, threads>, Plan(c.shape, threads), keys, c, reinterpret_cast<std::uint32_t*>(c.scratch));
+      constexpr int threads = Keys::vector > 1 ? 1024 : 768;  // sampling takes more registers than 1024 threads leave
+      launch(cuda, count_kernel<Keys, threads>, Plan(c.shape, threads, count_of(c.input)), keys, c,
+             reinterpret_cast<std::uint32_t*>(c.scratch));
     });
   else
-    with_masses(
-        c, [&]<class Masses>(const Masses& masses) { launch(cuda, weigh_kernel<Masses, 768>, Plan(c.shape, 512), masses, c, c.scratch); });
+    with_masses(c, [&]<class Masses>(const Masses& masses) {
+      // Sampling leaves 1024 threads no registers; but a histogram that leaves room for one block only gets a large one.
+      const Plan plan(c.shape, 512, count_of(c.input));
+      if (Masses::samples && plan.shared_bytes <= 100 * 1024)
+        launch(cuda, weigh_kernel<Masses, 512>, plan, masses, c, c.scratch);
+      else
+        launch(cuda, weigh_kernel<Masses, 1024>, Plan(c.shape, 1024, count_of(c.input)), masses, c, c.scratch);
+    });
 }
 
-std::size_t scratch(const HistogramShape& shape, std::size_t) {
+std::size_t scratch(const HistogramShape& shape, std::size_t max_count) {
   const std::size_t each = shape.bins() * (shape.estimator == Estimator::hard ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
-  return each * std::size_t(most_partials * DeviceLimits::current().processors);
+  return each * std::size_t(Plan::useful(most_partials * DeviceLimits::current().processors, max_count));
 }
 
 }  // namespace
