@@ -7,6 +7,17 @@
 
 namespace freeflow {
 
+GaussianWindow gaussian_window(double sigma, double centre) {
+  GaussianWindow window;
+  window.first = int(std::floor(centre - 4 * sigma));
+  const int last = int(std::ceil(centre + 4 * sigma));
+  const auto at = [&](int j) { return std::exp(-0.5 * (j - centre) * (j - centre) / (sigma * sigma)); };
+  double total = 0;
+  for (int j = window.first; j <= last; ++j) total += at(j);
+  for (int j = window.first; j <= last; ++j) window.weights.push_back(float(at(j) / total));
+  return window;
+}
+
 namespace {
 
 /// Smooths one axis about the centres factor * i + (factor - 1) / 2 and samples there.
@@ -15,13 +26,9 @@ Volume<float> window_axis(Context& ctx, const Volume<float>& in, int axis, int f
   factors[axis] = factor;
   Volume<float> out(ctx, decimated(in.geometry(), factors));
   const double centre = 0.5 * (factor - 1);
-  const int first = int(std::floor(centre - 4 * sigma)), last = int(std::ceil(centre + 4 * sigma));
-  std::vector<float> weights;
-  double total = 0;
-  for (int j = first; j <= last; ++j) total += std::exp(-0.5 * (j - centre) * (j - centre) / (sigma * sigma));
-  for (int j = first; j <= last; ++j) weights.push_back(float(std::exp(-0.5 * (j - centre) * (j - centre) / (sigma * sigma)) / total));
-  const Buffer<float> device_weights(ctx, weights);
-  for_each_voxel(ctx, out.extent(), WindowAxisBody{in.view(), out.view(), axis, factor, int(weights.size()), first, device_weights.data()});
+  const GaussianWindow window = gaussian_window(sigma, centre);
+  const Buffer<float> weights(ctx, window.weights);
+  for_each_voxel(ctx, out.extent(), WindowAxisBody{in.view(), out.view(), axis, factor, int(weights.size()), window.first, weights.data()});
   return out;
 }
 

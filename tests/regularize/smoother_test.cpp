@@ -1,0 +1,121 @@
+// Both Gaussians of the flows against sums in double, on every device.
+#include <freeflow/regularize/smoother.h>
+
+#include <algorithm>
+
+#include "support/devices.h"
+#include "support/phantoms.h"
+#include "support/tolerances.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+class Smoothing : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Smoothing);
+
+constexpr Smoother every_smoother[] = {Smoother::automatic, Smoother::recursive, Smoother::separable};
+
+/// The true convolution along one axis, the line going on with its last value.
+std::vector<double> convolved(const std::vector<double>& in, Extent n, int axis, double sigma) {
+  if (sigma == 0) return in;
+  const int radius = int(8 * sigma) + 1;
+  std::vector<double> out(in.size());
+  double total = 0;
+  for (int k = -radius; k <= radius; ++k) total += std::exp(-0.5 * k * k / (sigma * sigma));
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        double sum = 0;
+        for (int k = -radius; k <= radius; ++k) {
+          int p[3] = {x, y, z};
+          p[axis] = std::clamp(p[axis] + k, 0, n[axis] - 1);
+          sum += std::exp(-0.5 * k * k / (sigma * sigma)) * in[(std::size_t(p[2]) * n.y + p[1]) * n.x + p[0]];
+        }
+        out[(std::size_t(z) * n.y + y) * n.x + x] = sum / total;
+      }
+  return out;
+}
+
+TEST_P(Smoothing, IsTheConvolutionToTheBorder) {
+  const Geometry g = plain_geometry({29, 21, 13});
+  const std::vector<float> v = random_values(g.extent.count(), 5, -1, 1);
+  for (const Eigen::Vector3d& sigma : {Eigen::Vector3d(0.7, 1.7, 0.5), Eigen::Vector3d(3, 6, 1), Eigen::Vector3d(16, 0, 2)}) {
+    std::vector<double> expected(v.begin(), v.end());
+    for (int axis = 0; axis < 3; ++axis) expected = convolved(expected, g.extent, axis, sigma[axis]);
+    for (const Smoother smoother : every_smoother) {
+      Volume<float> image(ctx, g, v);
+      smooth(ctx, image, sigma, smoother);
+      const std::vector<float> out = image.to_host(ctx);
+      for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 1e-3) << sigma.transpose() << ' ' << int(smoother);
+    }
+  }
+}
+
+TEST_P(Smoothing, KeepsAConstantToTheBorder) {
+  const Geometry g = plain_geometry({17, 9, 5});
+  for (const Smoother smoother : every_smoother)
+    for (const double sigma : {0.5, 2.0, 40.0}) {
+      Volume<float> image(ctx, g, std::vector<float>(g.extent.count(), 3));
+      smooth(ctx, image, Eigen::Vector3d::Constant(sigma), smoother);
+      for (float v : image.to_host(ctx)) ASSERT_NEAR(v, 3, 3 * float_rounding);
+    }
+}
+
+TEST_P(Smoothing, TreatsTheComponentsOfAFieldAlike) {
+  const Geometry g = plain_geometry({23, 18, 11});
+  const std::size_t n = g.extent.count();
+  const std::vector<float> v = random_values(3 * n, 9, -1, 1);
+  for (const Smoother smoother : every_smoother) {
+    DisplacementField field(ctx, g, v);
+    smooth(ctx, field, {1.2, 5, 2.5}, smoother);
+    const std::vector<float> out = field.to_host(ctx);
+    for (int c = 0; c < 3; ++c) {
+      Volume<float> plane(ctx, g, std::vector<float>(v.begin() + c * n, v.begin() + (c + 1) * n));
+      smooth(ctx, plane, {1.2, 5, 2.5}, smoother);
+      EXPECT_EQ(plane.to_host(ctx), std::vector<float>(out.begin() + c * n, out.begin() + (c + 1) * n)) << c;
+    }
+  }
+}
+
+TEST_P(Smoothing, GivesTheSameBitsOnEveryDeviceAndForAnyThreads) {
+  for (const Extent extent : {Extent{61, 47, 33}, Extent{300, 5, 3}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
+    const Geometry g = plain_geometry(extent);
+    const std::vector<float> v = random_values(3 * extent.count(), 2, -1, 1);
+    for (const Smoother smoother : every_smoother) {
+      const auto bits = [&](Context& c) {
+        DisplacementField field(c, g, v);
+        smooth(c, field, {1.7, 4.5, 0.7}, smoother);
+        return field.to_host(c);
+      };
+      Context three({}, 3);
+      const std::vector<float> expected = bits(cpu);
+      EXPECT_EQ(bits(ctx), expected);
+      EXPECT_EQ(bits(three), expected);
+    }
+  }
+}
+
+TEST_P(Smoothing, AllocatesNothingAndWaitsForNothing) {
+  const Geometry g = plain_geometry({20, 20, 20});
+  const GaussianFilter filter(ctx, g.extent, {1, 2, 6});
+  DisplacementField a(ctx, g, random_values(3 * g.extent.count(), 1)), b(ctx, g);
+  const ContextStatistics before = ctx.statistics();
+  filter.apply(ctx, a.view(), b.view());
+  EXPECT_EQ(ctx.statistics().allocations, before.allocations);
+  EXPECT_EQ(ctx.statistics().synchronizations, before.synchronizations);
+}
+
+TEST_P(Smoothing, SaysWhatItCannot) {
+  const Extent n{9, 9, 9};
+  EXPECT_THROW(GaussianFilter(ctx, n, {-1, 0, 0}), InvalidArgument);
+  EXPECT_THROW(GaussianFilter(ctx, n, {NAN, 0, 0}), InvalidArgument);
+  EXPECT_THROW(GaussianFilter(ctx, n, {0.3, 0, 0}, Smoother::recursive), InvalidArgument);
+  EXPECT_THROW(GaussianFilter(ctx, n, {100, 0, 0}, Smoother::separable), InvalidArgument);
+  EXPECT_FALSE(GaussianFilter(ctx, n, {0, 0, 0}).smooths());
+  EXPECT_FALSE(parse_smoother("fast").has_value());
+}
+
+}  // namespace
+}  // namespace freeflow
