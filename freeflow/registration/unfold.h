@@ -1,4 +1,4 @@
-// Removes the folds that an optimised free-form deformation may still have. Where the Jacobian determinant of the sampled
+// Removes the folds that an optimised deformation may still have. Where the Jacobian determinant of the sampled
 // field falls below a bound, the control points that reach there move halfway to the mean of their neighbours, until no
 // voxel is left: repeated averaging leads to an affine motion, which does not fold. Only the neighbourhood of folds changes.
 // (In the spirit of Karacali and Davatzikos 2004, who also correct a field after the fact, locally.)
@@ -17,5 +17,8 @@ struct UnfoldResult {
 /// Works on the lattice, in place, so that every voxel of `u` (the lattice sampled on `grid`; overwritten with the result)
 /// has a determinant above `bound`, or until max_rounds. Waits once per round.
 UnfoldResult unfold(Context& ctx, ControlPointGrid& lattice, DisplacementField& u, double bound = 0.05, int max_rounds = 100);
+
+/// The same on a dense field without a lattice: the voxels within four of a fold move halfway to their neighbours' mean.
+UnfoldResult unfold(Context& ctx, DisplacementField& u, double bound = 0.05, int max_rounds = 100);
 
 }  // namespace freeflow

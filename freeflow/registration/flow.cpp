@@ -1,0 +1,226 @@
+#include <freeflow/registration/flow.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/registration/flow_body.h>
+#include <freeflow/registration/pyramid.h>
+#include <freeflow/registration/unfold.h>
+
+namespace freeflow {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+Eigen::Vector3d in_voxels(const Sigma& sigma, const Geometry& level) {
+  const double mm = sigma.in_mm ? sigma.value : sigma.value * level.spacing.minCoeff();
+  return level.spacing.cwiseInverse() * mm;
+}
+
+std::size_t mask_bytes(const Volume<float>* mask) { return mask ? 4 * mask->extent().count() : 0; }
+
+}  // namespace
+
+std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
+                               const Masks& masks) {
+  const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
+  const std::size_t images = 8 * (nf + nm) + mask_bytes(masks.fixed) + mask_bytes(masks.moving);
+  const std::size_t sum = images + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + 36 * nf;
+  // Tables, reduction scratch and histograms: small, but a promise of "at most" must hold on small images too.
+  return sum + sum / 50 + (std::size_t(1) << 20);
+}
+
+int FlowOptions::iterations_of_level(int level) const {
+  if (iterations.empty()) return std::min(60, 20 * (levels - level));
+  return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(level)];
+}
+
+void FlowOptions::validate() const {
+  require(levels >= 1 && levels <= 8, "levels must lie between 1 and 8");
+  require(iterations.size() <= 1 || int(iterations.size()) == levels,
+          "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
+  for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
+  require(sigma_update.value > 0 && sigma_update.value <= 50, "the sigma of the update must lie above 0 and be at most 50");
+  require(sigma_field.value >= 0 && sigma_field.value <= 50, "the sigma of the field must lie between 0 and 50");
+  require(step > 0 && step <= 1, "the step must lie above 0 and be at most 1 voxel: longer ones may fold");
+  require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
+  similarity.validate();
+  require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
+          "the initial transform is not an invertible affine");
+}
+
+namespace {
+
+constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
+
+/// When a level ends: the steps keep their length while ten of them still lower the cost, then shrink, and a few sizes down there is
+/// nothing left to gain.
+class FlowPace {
+ public:
+  FlowPace(double step, double tolerance) : step_(step), smallest_(step / 4), tolerance_(tolerance) {}
+  double step() const { return step_; }
+
+  /// Takes the cost of an iteration; false: enough.
+  bool goes_on(double cost) {
+    if (!(cost < best_ - tolerance_ * std::abs(best_))) {
+      if (++idle_ >= window) {
+        step_ *= 0.5;
+        idle_ = 0;
+      }
+    } else {
+      idle_ = 0;
+      best_ = cost;
+    }
+    return step_ >= smallest_;
+  }
+
+ private:
+  static constexpr int window = 10;
+  double step_, smallest_, tolerance_, best_ = std::numeric_limits<double>::max();
+  int idle_ = 0;
+};
+
+/// One registration: what its levels share.
+class FlowRun {
+ public:
+  FlowRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options, const Masks& masks)
+      : ctx_(ctx), fixed_(fixed), moving_(moving), options_(options), masks_(masks),
+        fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
+        moving_factors_(pyramid_factors(moving.geometry(), options.levels)), similarity_(make_similarity(options.similarity)) {}
+
+  /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
+  double prepare() {
+    const Factors full{1, 1, 1};
+    const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, full), m = pyramid_level(ctx_, moving_, masks_.moving, full);
+    similarity_->set_range(ctx_, f, m);
+    return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {nullptr, f.extent()});
+  }
+
+  LevelRecord run_level(int l, Observer& observer) {
+    const auto start = Clock::now();
+    const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, fixed_factors_[l]);
+    const Volume<float> m = pyramid_level(ctx_, moving_, masks_.moving, moving_factors_[l]);
+    if (l == 0) {
+      u_ = DisplacementField(ctx_, f.geometry());
+      u_.fill_zero(ctx_);
+    } else {
+      u_ = resample(ctx_, u_, f.geometry());
+    }
+    similarity_->prepare(ctx_, {f, m, map_between(f, m)});
+    LevelRecord level;
+    level.level = l;
+    level.levels = options_.levels;
+    level.grid = f.extent();
+    level.max_iterations = options_.iterations_of_level(l);
+    descend(level, observer);
+    level.seconds = seconds_since(start);
+    observer.on_level_done(level);
+    return level;
+  }
+
+  /// The displacement on the fixed grid, without folds. Ends the run: the measure's memory is given back.
+  UnfoldResult finish(DisplacementField& displacement) {
+    similarity_.reset();
+    displacement = std::move(u_);
+    return unfold(ctx_, displacement);
+  }
+
+  PointMap map_between(const Volume<float>& f, const Volume<float>& m) const {
+    return index_map(f.geometry(), options_.initial, m.geometry());
+  }
+
+ private:
+  void descend(LevelRecord& level, Observer& observer) {
+    const Geometry& grid = u_.geometry();
+    const std::size_t voxels = grid.extent.count();
+    const double smallest = grid.spacing.minCoeff();
+    const GaussianFilter update_filter(ctx_, grid.extent, in_voxels(options_.sigma_update, grid), options_.smoother);
+    const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field, grid), options_.smoother);
+    DisplacementField force(ctx_, grid), velocity(ctx_, grid);
+    const ReduceWorkspace work(ctx_, voxels, 2);
+    const Buffer<double> cost(ctx_, 1), sums(ctx_, 2);
+    const Buffer<float> scale(ctx_, 1);
+    FlowVelocity moving{std::as_const(velocity).view(), {}};
+    for (int c = 0; c < 3; ++c) moving.per_side[c] = float(smallest / grid.spacing[c]);
+    FlowPace pace(options_.step, options_.tolerance);
+    double last_step = 0;
+    for (int k = 0;; ++k) {
+      const bool last = k == level.max_iterations;
+      similarity_->evaluate(ctx_, std::as_const(u_).view(), last ? FieldView<float>{nullptr, grid.extent} : force.view(), cost.data());
+      if (!last) {
+        update_filter.apply(ctx_, force.view(), velocity.view());
+        reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
+      }
+      ++level.evaluations;
+      const double now = cost.to_host(ctx_)[0];  // the one wait of an iteration
+      if (!std::isfinite(now)) throw RegistrationError("the images lost their overlap; start nearer, or take a larger --sigma-update");
+      level.iterations.push_back({k, now, now, {}, last_step * smallest});
+      observer.on_iteration(level);
+      if (observer.stop_requested()) throw Cancelled{};
+      level.stopped_because = last ? "iterations" : "converged";
+      if (last || !pace.goes_on(now)) return;
+      last_step = pace.step();
+      for_each_voxel(ctx_, Extent{1, 1, 1}, FlowScaleBody{sums.data(), usual_speed * last_step, scale.data()});
+      for_each_voxel(ctx_, grid.extent,
+                     FlowComposeBody{moving, std::as_const(u_).view(), force.view(), scale.data(), float(1 / last_step)});
+      if (field_filter.smooths())
+        field_filter.apply(ctx_, force.view(), u_.view());
+      else
+        std::swap(u_, force);
+    }
+  }
+
+  Context& ctx_;
+  const Volume<float>&fixed_, &moving_;
+  const FlowOptions& options_;
+  const Masks& masks_;
+  std::vector<Factors> fixed_factors_, moving_factors_;
+  DisplacementField u_;
+  std::unique_ptr<SimilarityMeasure> similarity_;
+};
+
+}  // namespace
+
+RegistrationResult register_flow(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options,
+                                 const Masks& masks, Observer* observer) {
+  options.validate();
+  fixed.geometry().validate("the fixed image");
+  moving.geometry().validate("the moving image");
+  Observer silent;
+  Observer& watch = observer ? *observer : silent;
+  const auto start = Clock::now();
+
+  RegistrationResult result;
+  result.affine = options.initial;
+  FlowRun run(ctx, fixed, moving, options, masks);
+  result.overlap_before = run.prepare();
+  if (result.overlap_before == 0)
+    throw RegistrationError(
+        "the images do not overlap at the start (0 % of the fixed voxels land on the moving image); "
+        "start from --init center or --init moments");
+  for (int l = 0; l < options.levels; ++l) result.levels.push_back(run.run_level(l, watch));
+  result.unfolding = run.finish(result.displacement);
+  result.overlap_after = overlap_fraction(ctx, {fixed, moving, run.map_between(fixed, moving)}, result.displacement.view());
+  result.jacobian = jacobian_statistics(ctx, result.displacement);
+  if (result.jacobian.folded_voxels > 0)
+    result.warnings.push_back(std::to_string(result.jacobian.folded_voxels) +
+                              " voxels of the deformation fold; raise --sigma-update or --sigma-field, or lower --step");
+  if (std::none_of(result.levels.begin(), result.levels.end(),
+                   [](const LevelRecord& l) { return l.max_iterations == 0 || l.iterations.back().cost < l.iterations.front().cost; }))
+    result.warnings.push_back("no level lowered the cost");
+  result.nonrigid_seconds = seconds_since(start);
+
+  const auto inverse_start = Clock::now();
+  result.inverse = invert(ctx, result.displacement);
+  result.inverse_seconds = seconds_since(inverse_start);
+  return result;
+}
+
+}  // namespace freeflow
