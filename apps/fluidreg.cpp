@@ -1,0 +1,149 @@
+// fluidreg: nonrigid registration by flows, for large deformations.
+#include <charconv>
+#include <optional>
+
+#include <apps/options.h>
+#include <apps/program.h>
+#include <apps/progress.h>
+#include <apps/report.h>
+#include <apps/results.h>
+#include <freeflow/registration/flow.h>
+#include <freeflow/registration/pyramid.h>
+
+namespace po = boost::program_options;
+using namespace freeflow;
+using namespace freeflow::apps;
+
+namespace {
+
+constexpr const char* summary =
+    "nonrigid registration of two volumes by a flow of small smooth steps, which keeps the topology.\n"
+    "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both directions.";
+
+constexpr const char* example =
+    "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
+    "  fluidreg -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
+    "  antsApplyTransforms -i s02_labels.nii.gz -r s01.nii.gz -n GenericLabel -o labels.nii.gz \\\n"
+    "    -t out/s02_to_s01_1Warp.nii.gz -t out/s02_to_s01_0GenericAffine.mat\n"
+    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, PREFIXWarped.nii.gz,\n"
+    "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+
+const std::vector<std::string> written_files = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
+                                                "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
+
+struct FluidregOptions {
+  CommonOptions common;
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto";
+  double step = FlowOptions{}.step;
+};
+
+po::options_description all_options(FluidregOptions& o) {
+  const auto text = [](std::string& value) { return po::value(&value)->default_value(value); };
+  o.common.similarity = "lncc";
+  po::options_description own("Flow");
+  own.add_options()  //
+      ("model", text(o.model)->value_name("flow"), "flow: greedy compositive flow along the measure's force")(
+          "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
+          "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
+          "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
+          "Gaussian smoothing of the displacement after every step; 0 for none")(
+          "smoother", text(o.smoother)->value_name("recursive|separable|auto"), "how the Gaussians are computed")(
+          "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
+          "largest motion of one iteration in the level's smallest voxel side, at most 1");
+  po::options_description all = common_options(o.common);
+  all.add(own);
+  return all;
+}
+
+Sigma parse_sigma(const std::string& option, const std::string& text) {
+  Sigma sigma;
+  const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), sigma.value);
+  const std::string unit(next, text.data() + text.size());
+  sigma.in_mm = unit == "mm";
+  require(error == std::errc() && sigma.value >= 0 && (unit.empty() || unit == "mm" || unit == "vox"),
+          "--" + option + " '" + text + "' is not a number with vox or mm, such as 1.7vox or 3mm");
+  return sigma;
+}
+
+FlowOptions library_options(const FluidregOptions& o) {
+  require(o.model == "flow", "--model '" + o.model + "' is not one of flow");
+  FlowOptions flow;
+  flow.similarity = similarity_choice(o.common);
+  flow.levels = o.common.levels;
+  flow.iterations = parse_iterations(o.common.iterations);
+  flow.sigma_update = parse_sigma("sigma-update", o.sigma_update);
+  flow.sigma_field = parse_sigma("sigma-field", o.sigma_field);
+  flow.step = o.step;
+  const auto smoother = parse_smoother(o.smoother);
+  require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, auto");
+  flow.smoother = *smoother;
+  flow.validate();
+  return flow;
+}
+
+std::vector<double> work_per_level(const Geometry& fixed, const FlowOptions& flow) {
+  std::vector<double> work;
+  for (const Factors& f : pyramid_factors(fixed, flow.levels))
+    work.push_back(double(fixed.extent.count()) / (double(f[0]) * f[1] * f[2]) * flow.iterations_of_level(int(work.size())));
+  return work;
+}
+
+int run(int argc, char** argv) {
+  FluidregOptions o;
+  po::variables_map found;
+  if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found)) return done;
+  validate(o.common);
+  protect_inputs(o.common, written_files);
+  FlowOptions flow = library_options(o);
+  const Interpolation interpolation = parse_interpolation(o.common.interpolation);
+  Context ctx(Device::parse(o.common.device), o.common.threads);
+  OutputSet outputs(o.common.output);
+  Timings seconds;
+  Stopwatch watch;
+
+  const Inputs inputs = read_inputs(o.common);
+  flow.initial = initial_transform(o.common.init, inputs);
+  const auto warn = [&](const std::vector<std::string>& warnings) { print_warnings("fluidreg", warnings, o.common); };
+  warn(inputs.warnings);
+  const DeviceInputs on_device(ctx, inputs);
+  const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
+  const Masks masks = on_device.masks();
+  seconds.reading = watch.lap();
+  stop_if_interrupted();
+
+  const std::size_t predicted = predict_flow_bytes(ctx, fixed.geometry(), moving.geometry(), flow, masks);
+  std::optional<LinearResult> linear;
+  Progress progress(o.common.similarity, work_per_level(fixed.geometry(), flow), verbosity(o.common));
+  progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
+                    " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+  if (o.common.linear != "none") {
+    LinearOptions options;
+    options.similarity = flow.similarity;
+    options.model = *parse_linear_model(o.common.linear);
+    options.initial = flow.initial;
+    Progress linear_progress(o.common.similarity, {}, verbosity(o.common));
+    linear = register_linear(ctx, fixed, moving, options, masks, &linear_progress);
+    warn(linear->warnings);
+    flow.initial = linear->affine;
+    seconds.linear = watch.lap();
+  }
+  const RegistrationResult result = register_flow(ctx, fixed, moving, flow, masks, &progress);
+  warn(result.warnings);
+  seconds.nonrigid = result.nonrigid_seconds;
+  seconds.inverting = result.inverse_seconds;
+  watch.lap();
+
+  write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
+  seconds.writing = watch.lap();
+  write_report(outputs.file("report.json"), ctx, {"fluidreg", found, inputs, linear, result, seconds, predicted});
+  stop_if_interrupted();
+  outputs.commit();
+  return done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("fluidreg", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,96 @@
+// fluidreg as a user runs it.
+#include <nlohmann/json.hpp>
+
+#include <freeflow/io/field_file.h>
+#include <freeflow/io/image_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+const std::string images = " -f f.nii.gz -m m.nii.gz ";
+const std::string quick = " --linear none --levels 2 --iterations 20 ";
+const std::vector<std::string> written = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
+                                          "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
+
+class Fluidreg : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write("f.nii.gz", {32, 34, 20},
+          [](const Eigen::Vector3d& p) { return head(p + 2 * Eigen::Vector3d(std::sin(0.1 * p.y()), 1, 0), 18); });
+    write("m.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 * head(p, 18); });
+  }
+
+  template <class F>
+  void write(const std::string& name, Extent extent, F&& f) {
+    Geometry g = oblique_geometry(extent, {1.5, 1.4, 2.4});
+    g.origin = Eigen::Vector3d::Zero();
+    g.origin = -g.center();
+    Context cpu;
+    write_image((folder / name).string(), g, sample_world(cpu, g, f).to_host(cpu), StoredType::float32, 1);
+  }
+};
+
+TEST_F(Fluidreg, WritesWhatItPromises) {
+  const Outcome o = run(fluidreg + images + "-o new/folder/a_" + quick);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err, "") << "quiet when stderr is no terminal";
+  EXPECT_EQ(o.out, "");
+  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
+  const auto report = nlohmann::json::parse(slurp(folder / "new/folder/a_report.json"));
+  EXPECT_EQ(report["program"], "fluidreg");
+  EXPECT_EQ(report["options"]["model"], "flow");
+  EXPECT_EQ(report["options"]["similarity"], "lncc");
+  EXPECT_EQ(report["levels"].size(), 2u);
+  EXPECT_EQ(report["jacobian"]["folded_voxels"], 0);
+  EXPECT_LT(report["inverse_residual_voxels"]["mean"].get<double>(), 0.05);
+  const auto& iterations = report["levels"][1]["iterations"];
+  EXPECT_LT(iterations.back()["cost"].get<double>(), iterations.front()["cost"].get<double>());
+  const HostImage fixed = read_image((folder / "f.nii.gz").string());
+  EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry, fixed.geometry));
+}
+
+TEST_F(Fluidreg, GivesTheSameBytesWhateverTheThreads) {
+  ASSERT_EQ(run(fluidreg + images + "-o a_ --device cpu --threads 1" + quick).status, 0);
+  ASSERT_EQ(run(fluidreg + images + "-o b_ --device cpu --threads 3" + quick).status, 0);
+  for (const std::string& name : written) {
+    if (name == "report.json") continue;  // holds times
+    EXPECT_EQ(slurp(folder / ("a_" + name)), slurp(folder / ("b_" + name))) << name;
+  }
+}
+
+TEST_F(Fluidreg, TheLinearStageComesFirst) {
+  const Outcome o = run(fluidreg + images + "-o a_ --linear rigid --levels 2 --iterations 5 -v");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(nlohmann::json::parse(slurp(folder / "a_report.json")).contains("linear"));
+}
+
+TEST_F(Fluidreg, EveryMeasureAndSmootherRuns) {
+  for (const char* options : {"-s ssd", "-s nmi --sigma-update 3mm", "-s cr --step 0.25", "--smoother recursive --sigma-field 2mm",
+                              "--smoother separable --sigma-field 0"}) {
+    const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
+    EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
+  }
+}
+
+TEST_F(Fluidreg, RefusesUnusableCalls) {
+  const std::string call = fluidreg + images + "-o out_ ";
+  expect_refusal(run(fluidreg), "-f FILE");
+  expect_refusal(run(call + "--model jelly"), "flow");
+  expect_refusal(run(call + "--sigma-update -1"), "1.7vox");
+  expect_refusal(run(call + "--sigma-update 0"), "sigma");
+  expect_refusal(run(call + "--sigma-field 1cm"), "1.7vox");
+  expect_refusal(run(call + "--smoother fast"), "separable");
+  expect_refusal(run(call + "--step 3"), "step");
+  expect_refusal(run(call + "--iterations 1x2"), "per level");
+  EXPECT_NE(run(fluidreg + " --help").out.find("--sigma-update"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace freeflow
