@@ -131,7 +131,19 @@ TEST_F(Ffdreg, HelpVersionAndSchemesGoToStdout) {
   EXPECT_NE(help.out.find("Example"), std::string::npos);
   EXPECT_NE(help.out.find("--spacing"), std::string::npos);
   EXPECT_NE(run(ffdreg + " --version").out.find("FreeFlow"), std::string::npos);
-  EXPECT_NE(run(ffdreg + " --list-schemes").out.find("shared_atomic"), std::string::npos);
+  const std::string schemes = run(ffdreg + " --list-schemes").out;
+  for (const char* name : {"shared_atomic", "sort_and_count", "banded_flush", "conflict_free"})
+    EXPECT_NE(schemes.find(name), std::string::npos) << name;
+}
+
+TEST_F(Ffdreg, EveryMeasureRunsAndIsNamedInTheProgress) {
+  for (const char* options : {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "nmi --estimator partial_volume", "mi --estimator hard",
+                              "nmi --estimator parzen_both --histogram-scheme sort_and_count", "cr --ratio-scheme shared_warp"}) {
+    const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick + " -s " + options);
+    EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
+    const std::string name = std::string(options).substr(0, std::string(options).find(' '));
+    EXPECT_NE(o.err.find("  " + name + " "), std::string::npos) << o.err;
+  }
 }
 
 TEST_F(Ffdreg, VerboseShowsALinePerLevel) {
@@ -160,6 +172,10 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --linear some"), "none");
   expect_refusal(run(ffdreg + images + " --device cuda:77"), "available: cpu");
   expect_refusal(run(ffdreg + images + " --histogram-scheme fast"), "--list-schemes");
+  expect_refusal(run(ffdreg + images + " --ratio-scheme fast"), "--list-schemes");
+  expect_refusal(run(ffdreg + images + " --estimator soft"), "partial_volume");
+  expect_refusal(run(ffdreg + images + " --histogram-scheme banded"), "shared_atomic");
+  expect_refusal(run(ffdreg + images + " -s lncc --lncc-radius 0"), "radius");
   expect_refusal(run(ffdreg + images + " --bending inf"), "penalties");
   expect_refusal(run(ffdreg + images + " --spacing 1e30mm"), "spacing");
   expect_refusal(run(ffdreg + images + " --config /tmp"), "/tmp");
