@@ -1,7 +1,7 @@
 // ffdreg: nonrigid registration by a B-spline free-form deformation.
-#include <chrono>
 #include <cstdio>
-#include <filesystem>
+
+#include <optional>
 
 #include <apps/options.h>
 #include <apps/program.h>
@@ -29,19 +29,8 @@ constexpr const char* example =
     "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
     "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
 
-class Stopwatch {
- public:
-  /// Seconds since the last lap.
-  double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
-  }
-
- private:
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
+const std::vector<std::string> written_files = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
+                                                "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
 
 struct FfdregOptions {
   CommonOptions common;
@@ -85,25 +74,12 @@ std::vector<double> work_per_level(const Geometry& fixed, const FfdOptions& ffd)
   return work;
 }
 
-/// An output that is one of the inputs would destroy it.
-void protect_inputs(const CommonOptions& o) {
-  for (const char* suffix :
-       {"0GenericAffine.mat", "1Warp.nii.gz", "1InverseWarp.nii.gz", "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"})
-    for (const std::string& input : {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}) {
-      std::error_code none;
-      require(!std::filesystem::equivalent(o.output + suffix, input, none),
-              "the output '" + o.output + suffix + "' is also an input; choose another prefix with -o");
-    }
-}
-
-Verbosity verbosity(const CommonOptions& o) { return o.quiet ? Verbosity::quiet : o.verbose ? Verbosity::verbose : Verbosity::automatic; }
-
 int run(int argc, char** argv) {
   FfdregOptions o;
   po::variables_map found;
   if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found)) return done;
   validate(o.common);
-  protect_inputs(o.common);
+  protect_inputs(o.common, written_files);
   FfdOptions ffd = library_options(o);
   const Interpolation interpolation = parse_interpolation(o.common.interpolation);
   Context ctx(Device::parse(o.common.device), o.common.threads);
@@ -113,29 +89,39 @@ int run(int argc, char** argv) {
 
   const Inputs inputs = read_inputs(o.common);
   ffd.initial = initial_transform(o.common.init, inputs);
-  if (!o.common.quiet)
-    for (const std::string& warning : inputs.warnings) std::fprintf(stderr, "ffdreg: warning: %s\n", warning.c_str());
-  const Volume<float> fixed = to_volume(ctx, inputs.fixed), moving = to_volume(ctx, inputs.moving);
-  const auto mask = [&](const std::optional<HostImage>& image) { return image ? to_volume(ctx, *image) : Volume<float>(); };
-  const Volume<float> fixed_mask = mask(inputs.fixed_mask), moving_mask = mask(inputs.moving_mask);
-  const Masks masks{fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask};
+  const auto warn = [&](const std::vector<std::string>& warnings) { print_warnings("ffdreg", warnings, o.common); };
+  warn(inputs.warnings);
+  const DeviceInputs on_device(ctx, inputs);
+  const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
+  const Masks masks = on_device.masks();
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
   const std::size_t predicted = predict_ffd_bytes(ctx, fixed.geometry(), moving.geometry(), ffd, masks);
+  std::optional<LinearResult> linear;
   Progress progress(o.common.similarity, work_per_level(fixed.geometry(), ffd), verbosity(o.common));
   progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
                     " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+  if (o.common.linear != "none") {
+    LinearOptions options;
+    options.similarity = ffd.similarity;
+    options.model = *parse_linear_model(o.common.linear);
+    options.initial = ffd.initial;
+    Progress linear_progress(o.common.similarity, {}, verbosity(o.common));
+    linear = register_linear(ctx, fixed, moving, options, masks, &linear_progress);
+    warn(linear->warnings);
+    ffd.initial = linear->affine;
+    seconds.linear = watch.lap();
+  }
   const RegistrationResult result = register_ffd(ctx, fixed, moving, ffd, masks, &progress);
-  if (!o.common.quiet)
-    for (const std::string& warning : result.warnings) std::fprintf(stderr, "ffdreg: warning: %s\n", warning.c_str());
+  warn(result.warnings);
   seconds.nonrigid = result.nonrigid_seconds;
   seconds.inverting = result.inverse_seconds;
   watch.lap();
 
   write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
   seconds.writing = watch.lap();
-  write_report(outputs.file("report.json"), ctx, {"ffdreg", found, inputs, result, seconds, predicted});
+  write_report(outputs.file("report.json"), ctx, {"ffdreg", found, inputs, linear, result, seconds, predicted});
   stop_if_interrupted();
   outputs.commit();
   return done;

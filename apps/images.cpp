@@ -71,6 +71,14 @@ Inputs read_inputs(const CommonOptions& o) {
   return inputs;
 }
 
+DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
+    : fixed(to_volume(ctx, inputs.fixed)), moving(to_volume(ctx, inputs.moving)) {
+  if (inputs.fixed_mask) fixed_mask = to_volume(ctx, *inputs.fixed_mask);
+  if (inputs.moving_mask) moving_mask = to_volume(ctx, *inputs.moving_mask);
+}
+
+Masks DeviceInputs::masks() const { return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask}; }
+
 Eigen::Affine3d initial_transform(const std::string& init, const Inputs& inputs) {
   Eigen::Affine3d start = Eigen::Affine3d::Identity();
   if (init == "center")

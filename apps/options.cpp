@@ -1,6 +1,8 @@
 #include <apps/options.h>
 
 #include <charconv>
+#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 
@@ -22,7 +24,8 @@ po::options_description common_options(CommonOptions& v) {
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"), "only moving voxels above 0.5 here count")        //
       ("init", text(v.init)->value_name("FILE|moments|center|identity"),
        "where to start: an ITK affine (.mat, .tfm, .txt; fixed to moving), centres of mass, or centres of the grids")  //
-      ("linear", text(v.linear)->value_name("none"), "linear stage before the nonrigid one");
+      ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
+       "linear stage before the nonrigid one, from any starting rotation; none: start as --init says");
   match.add_options()  //
       ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc"),
        "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any shading; ssd: same modality and scale")(
@@ -31,7 +34,10 @@ po::options_description common_options(CommonOptions& v) {
           "lncc-radius", number(v.lncc_radius)->value_name("N"), "radius of the window of lncc in voxels of the level, 1 to 64")(
           "histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts for nmi and mi (--list-schemes)")(
           "ratio-scheme", text(v.ratio_scheme)->value_name("NAME"), "how the GPU sums for cr (--list-schemes)")(
-          "levels", number(v.levels)->value_name("N"), "levels of the image pyramid")  //
+          "cr-of-fixed", po::bool_switch(&v.cr_of_fixed), "cr: how far the moving image explains the fixed one, not the reverse")(
+          "cr-border", po::value(&v.cr_border)->default_value(v.cr_border)->value_name("MM"),
+          "cr: width over which voxels at the moving image's border count less; 0 for none")("levels", number(v.levels)->value_name("N"),
+                                                                                             "levels of the image pyramid")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
        "at most so many iterations, coarse to fine: one value or one per level (default 100, and 60 on the finest)")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
@@ -129,6 +135,8 @@ SimilarityChoice similarity_choice(const CommonOptions& o) {
   c.estimator = *parse_estimator(o.estimator);
   c.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
   c.ratio_scheme = *parse_ratio_scheme(o.ratio_scheme);
+  c.ratio_direction = o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
+  c.border_mm = o.cr_border;
   c.lncc_radius = o.lncc_radius;
   return c;
 }
@@ -136,6 +144,20 @@ SimilarityChoice similarity_choice(const CommonOptions& o) {
 Interpolation parse_interpolation(const std::string& text) {
   require(text == "linear" || text == "cubic", "--interpolation '" + text + "' is not one of linear, cubic");
   return text == "linear" ? Interpolation::linear : Interpolation::cubic;
+}
+
+void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {
+  for (const std::string& suffix : suffixes)
+    for (const std::string& input : {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}) {
+      std::error_code none;
+      require(!std::filesystem::equivalent(o.output + suffix, input, none),
+              "the output '" + o.output + suffix + "' is also an input; choose another prefix with -o");
+    }
+}
+
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o) {
+  if (o.quiet) return;
+  for (const std::string& warning : warnings) std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
 }
 
 void validate(const CommonOptions& o) {
@@ -148,7 +170,8 @@ void validate(const CommonOptions& o) {
   require(parse_ratio_scheme(o.ratio_scheme).has_value(), "--ratio-scheme '" + o.ratio_scheme + "' is unknown; --list-schemes names them");
   require(parse_estimator(o.estimator).has_value(),
           "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
-  require(o.linear == "none", "--linear '" + o.linear + "' is not available in this version; use none, with --init for a start");
+  require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
+          "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   parse_interpolation(o.interpolation);

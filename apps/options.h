@@ -8,15 +8,18 @@
 
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/ffd.h>
+#include <freeflow/registration/linear.h>
 
 namespace freeflow::apps {
 
 struct CommonOptions {
   std::string fixed, moving, output;
   std::string fixed_mask, moving_mask;
-  std::string init = "identity", linear = "none";
+  std::string init = "identity", linear = "affine";
   std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto", ratio_scheme = "auto";
-  int bins = 64, lncc_radius = 2;
+  int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius;
+  bool cr_of_fixed = false;
+  double cr_border = 0;
   int levels = 3;
   std::string iterations;
   std::string interpolation = "linear";
@@ -40,7 +43,14 @@ std::vector<int> parse_iterations(const std::string& text);
 ControlSpacing parse_spacing(const std::string& text);
 /// The measure that the options name.
 SimilarityChoice similarity_choice(const CommonOptions& o);
+inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|flirt";
 Interpolation parse_interpolation(const std::string& text);
+
+/// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of the outputs.
+void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes);
+
+/// Warnings on stderr, unless quiet.
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o);
 
 /// Checks what can be checked before reading anything: required files are named, words are known.
 void validate(const CommonOptions& o);

@@ -1,6 +1,7 @@
 // What every program does around its work: one sentence on stderr and an exit status for every way to end.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 
@@ -16,5 +17,19 @@ int run_program(const std::string& name, const std::function<int()>& work);
 bool interrupt_requested();
 /// Throws Cancelled then.
 void stop_if_interrupted();
+
+class Stopwatch {
+ public:
+  /// Seconds since the last lap.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    const double seconds = std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+    return seconds;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+};
 
 }  // namespace freeflow::apps

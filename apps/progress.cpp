@@ -13,6 +13,8 @@ namespace freeflow::apps {
 
 using Clock = std::chrono::steady_clock;
 
+Verbosity verbosity(const CommonOptions& o) { return o.quiet ? Verbosity::quiet : o.verbose ? Verbosity::verbose : Verbosity::automatic; }
+
 Progress::Progress(std::string similarity_name, std::vector<double> work_per_level, Verbosity verbosity)
     : similarity_name_(std::move(similarity_name)), work_(std::move(work_per_level)), terminal_(isatty(STDERR_FILENO)),
       shown_(verbosity == Verbosity::verbose || (verbosity == Verbosity::automatic && terminal_)), start_(Clock::now()),
@@ -23,6 +25,7 @@ void Progress::announce(const std::string& lines) const {
 }
 
 double Progress::seconds_left(const LevelRecord& level, bool level_is_done) const {
+  if (int(work_.size()) <= level.level) return 0;
   double done = 0, all = 0;
   for (std::size_t l = 0; l < work_.size(); ++l) {
     all += work_[l];
@@ -35,6 +38,7 @@ double Progress::seconds_left(const LevelRecord& level, bool level_is_done) cons
 }
 
 std::string Progress::line(const LevelRecord& level) const {
+  if (level.iterations.empty()) return "level " + std::to_string(level.level + 1);
   const double first = level.iterations.front().similarity, last = level.iterations.back().similarity;
   // The cost of NMI is its negative; people know the measure.
   const double sign = first < 0 ? -1 : 1;
@@ -48,13 +52,14 @@ std::string Progress::line(const LevelRecord& level) const {
 void Progress::on_iteration(const LevelRecord& level) {
   if (!shown_ || !terminal_ || Clock::now() - last_print_ < std::chrono::milliseconds(100)) return;
   last_print_ = Clock::now();
-  std::fprintf(stderr, "\r\033[K%s  about %.0f s left", line(level).c_str(), std::ceil(seconds_left(level, false)));
+  std::fprintf(stderr, "\r\033[K%s", line(level).c_str());
+  if (!work_.empty()) std::fprintf(stderr, "  about %.0f s left", std::ceil(seconds_left(level, false)));
 }
 
 void Progress::on_level_done(const LevelRecord& level) {
   if (!shown_) return;
   std::fprintf(stderr, "%s%s  %.2f s", terminal_ ? "\r\033[K" : "", line(level).c_str(), level.seconds);
-  if (level.level + 1 < level.levels) std::fprintf(stderr, ", about %.0f s left", std::ceil(seconds_left(level, true)));
+  if (level.level + 1 < level.levels && !work_.empty()) std::fprintf(stderr, ", about %.0f s left", std::ceil(seconds_left(level, true)));
   std::fprintf(stderr, " (%s)\n", level.stopped_because.c_str());
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <apps/options.h>
 #include <freeflow/registration/observer.h>
 
 namespace freeflow::apps {
@@ -14,6 +15,8 @@ enum class Verbosity {
   automatic,  ///< speaks when stderr is a terminal
   verbose
 };
+
+Verbosity verbosity(const CommonOptions& o);
 
 class Progress : public Observer {
  public:

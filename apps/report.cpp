@@ -64,22 +64,61 @@ std::size_t peak_host_bytes() {
   return std::size_t(usage.ru_maxrss) * 1024;
 }
 
+/// What every report opens with.
+ordered_json opening(const std::string& program, const po::variables_map& options, const Context& ctx, const Inputs& inputs,
+                     const std::vector<std::string>& warnings, const std::vector<LevelRecord>& levels) {
+  ordered_json json;
+  json["program"] = program;
+  json["version"] = FREEFLOW_VERSION;
+  json["options"] = options_json(options);
+  json["device"] = {{"name", ctx.device().name()}, {"description", ctx.device().description()}, {"threads", ctx.threads()}};
+  json["fixed"] = geometry_json(inputs.fixed);
+  json["moving"] = geometry_json(inputs.moving);
+  json["warnings"] = inputs.warnings;
+  for (const std::string& warning : warnings) json["warnings"].push_back(warning);
+  json["levels"] = ordered_json::array();
+  for (const LevelRecord& level : levels) json["levels"].push_back(level_json(level));
+  return json;
+}
+
+ordered_json vector_json(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
+
+ordered_json linear_json(const LinearResult& r) {
+  ordered_json matrix = ordered_json::array();
+  for (int row = 0; row < 3; ++row)
+    matrix.push_back({r.affine.matrix()(row, 0), r.affine.matrix()(row, 1), r.affine.matrix()(row, 2), r.affine.matrix()(row, 3)});
+  return {{"fixed_to_moving_lps", matrix},
+          {"center_mm_lps", vector_json(r.center)},
+          {"rotation_degrees_xyz", vector_json(r.parts.euler_degrees())},
+          {"translation_mm", vector_json(r.parts.translation)},
+          {"scale", vector_json(r.parts.scale)},
+          {"skew_xy_xz_yz", vector_json(r.parts.skew)},
+          {"cost", {{"before", r.cost_before}, {"after", r.cost_after}}},
+          {"overlap_fraction", {{"before", r.overlap_before}, {"after", r.overlap_after}}}};
+}
+
+void write_json(const std::string& path, const ordered_json& json) {
+  std::ofstream file(path);
+  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';  // paths need not be UTF-8
+  file.close();
+  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
+}
+
 }  // namespace
+
+void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& in) {
+  ordered_json json = opening(in.program, in.options, ctx, in.inputs, in.result.warnings, in.result.levels);
+  json["seconds"] = {{"reading", in.seconds.reading}, {"linear", in.seconds.linear}, {"writing", in.seconds.writing}};
+  json["memory_bytes"] = {{"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}};
+  json["overlap_fraction"] = {{"before", in.result.overlap_before}, {"after", in.result.overlap_after}};
+  json["linear"] = linear_json(in.result);
+  write_json(path, json);
+}
 
 void write_report(const std::string& path, const Context& ctx, const ReportInput& in) {
   const RegistrationResult& r = in.result;
   const std::size_t voxels = r.displacement.extent().count();
-  ordered_json json;
-  json["program"] = in.program;
-  json["version"] = FREEFLOW_VERSION;
-  json["options"] = options_json(in.options);
-  json["device"] = {{"name", ctx.device().name()}, {"description", ctx.device().description()}, {"threads", ctx.threads()}};
-  json["fixed"] = geometry_json(in.inputs.fixed);
-  json["moving"] = geometry_json(in.inputs.moving);
-  json["warnings"] = in.inputs.warnings;
-  for (const std::string& warning : r.warnings) json["warnings"].push_back(warning);
-  json["levels"] = ordered_json::array();
-  for (const LevelRecord& level : r.levels) json["levels"].push_back(level_json(level));
+  ordered_json json = opening(in.program, in.options, ctx, in.inputs, r.warnings, r.levels);
   json["seconds"] = {{"reading", in.seconds.reading},
                      {"linear", in.seconds.linear},
                      {"nonrigid", in.seconds.nonrigid},
@@ -88,6 +127,11 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
   json["memory_bytes"] = {
       {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
   json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
+  if (in.linear) {
+    json["linear"] = linear_json(*in.linear);
+    for (const LevelRecord& level : in.linear->levels) json["linear"]["levels"].push_back(level_json(level));
+    for (const std::string& warning : in.linear->warnings) json["warnings"].push_back(warning);
+  }
   json["jacobian"] = {{"min", r.jacobian.min},
                       {"max", r.jacobian.max},
                       {"mean_log", r.jacobian.mean_log},
@@ -98,10 +142,7 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                       {"below_bound_after_unfolding", r.unfolding.voxels_after},
                       {"unfolding_rounds", r.unfolding.rounds}};
   json["inverse_residual_voxels"] = {{"mean", r.inverse.residual.mean_voxels}, {"max", r.inverse.residual.max_voxels}};
-  std::ofstream file(path);
-  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';  // paths need not be UTF-8
-  file.close();
-  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
+  write_json(path, json);
 }
 
 }  // namespace freeflow::apps

@@ -1,9 +1,11 @@
 // PREFIXreport.json: what was asked, what was done, how well and how fast.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <apps/images.h>
+#include <freeflow/registration/linear.h>
 #include <boost/program_options.hpp>
 
 namespace freeflow::apps {
@@ -16,10 +18,22 @@ struct ReportInput {
   std::string program;
   const boost::program_options::variables_map& options;
   const Inputs& inputs;
+  const std::optional<LinearResult>& linear;  ///< of the stage before, where there was one
   const RegistrationResult& result;
   Timings seconds;
   std::size_t predicted_bytes = 0;
 };
+
+struct LinearReportInput {
+  std::string program;
+  const boost::program_options::variables_map& options;
+  const Inputs& inputs;
+  const LinearResult& result;
+  Timings seconds;
+};
+
+/// Throws IoError when the file cannot be written.
+void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& input);
 
 /// Throws IoError when the file cannot be written.
 void write_report(const std::string& path, const Context& ctx, const ReportInput& input);

@@ -3,6 +3,7 @@
 
 #include <apps/images.h>
 #include <freeflow/io/output_set.h>
+#include <freeflow/registration/linear.h>
 
 namespace freeflow::apps {
 
@@ -10,5 +11,9 @@ namespace freeflow::apps {
 /// Outside the source image a warped image takes that image's smallest value.
 void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs, const Volume<float>& fixed, const Volume<float>& moving,
                    const RegistrationResult& result, Interpolation interpolation);
+
+/// Writes 0GenericAffine.mat, Warped and InverseWarped (.nii.gz) of a linear registration into the set, without committing it.
+void write_linear_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs, const Volume<float>& fixed,
+                          const Volume<float>& moving, const LinearResult& result, Interpolation interpolation);
 
 }  // namespace freeflow::apps

@@ -6,19 +6,22 @@
 
 namespace freeflow {
 
-std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
+Factors factors_towards(const Geometry& geometry, double spacing_mm) {
   constexpr int fewest_voxels = 8;
-  std::vector<Factors> factors(levels);
-  const double finest = geometry.spacing.minCoeff();
-  for (int l = 0; l < levels; ++l) {
-    const double target = finest * double(1 << (levels - 1 - l));
-    for (int a = 0; a < 3; ++a) {
-      int& f = factors[l][a];
-      f = 1;
-      // Doubles while that brings the spacing nearer to the target (in ratio) and leaves enough voxels.
-      while (geometry.spacing[a] * f * 1.4142 <= target && geometry.extent[a] / (2 * f) >= fewest_voxels) f *= 2;
-    }
+  Factors factors;
+  for (int a = 0; a < 3; ++a) {
+    int& f = factors[a];
+    f = 1;
+    // Doubles while that brings the spacing nearer to the target (in ratio) and leaves enough voxels.
+    while (geometry.spacing[a] * f * 1.4142 <= spacing_mm && geometry.extent[a] / (2 * f) >= fewest_voxels) f *= 2;
   }
+  return factors;
+}
+
+std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
+  std::vector<Factors> factors;
+  for (int l = 0; l < levels; ++l)
+    factors.push_back(factors_towards(geometry, geometry.spacing.minCoeff() * double(1 << (levels - 1 - l))));
   return factors;
 }
 

@@ -15,6 +15,9 @@ using Factors = std::array<int, 3>;
 /// smallest spacing; factors are powers of two and never leave fewer than 8 voxels along an axis.
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels);
 
+/// Decimation towards voxels of `spacing_mm`, by the same rules.
+Factors factors_towards(const Geometry& geometry, double spacing_mm);
+
 /// One level of an image, with the voxels outside the mask set to NaN. mask: an image on the same grid as `image` whose
 /// voxels above 0.5 count, or null; on a level where it covers no voxel by half, those that it covers best.
 Volume<float> pyramid_level(Context& ctx, const Volume<float>& image, const Volume<float>* mask, const Factors& factor);

@@ -36,7 +36,8 @@ std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
   switch (c.kind) {
     case SimilarityKind::nmi: return information(Information::nmi);
     case SimilarityKind::mi: return information(Information::mi);
-    case SimilarityKind::cr: return std::make_unique<CorrelationRatio>(CorrelationRatioOptions{c.bins, c.ratio_scheme});
+    case SimilarityKind::cr:
+      return std::make_unique<CorrelationRatio>(CorrelationRatioOptions{c.bins, c.ratio_scheme, c.ratio_direction, c.border_mm});
     case SimilarityKind::ssd: return std::make_unique<Ssd>();
     case SimilarityKind::lncc: return std::make_unique<Lncc>(LnccOptions{LnccWindow::box, c.lncc_radius});
   }

@@ -14,7 +14,7 @@ namespace freeflow {
 enum class SimilarityKind {
   nmi,  ///< normalised mutual information: any modalities
   mi,   ///< mutual information: any modalities
-  cr,   ///< correlation ratio of moving given fixed: modalities where one intensity follows from the other
+  cr,   ///< correlation ratio: modalities where one intensity follows from the other
   ssd,  ///< sum of squared differences: one modality and scale
   lncc  ///< local correlation: one modality, whatever its shading
 };
@@ -27,7 +27,9 @@ struct SimilarityChoice {
   Estimator estimator = Estimator::parzen;  ///< nmi, mi
   HistogramScheme histogram_scheme = HistogramScheme::automatic;
   RatioScheme ratio_scheme = RatioScheme::automatic;
-  int lncc_radius = 2;  ///< lncc: voxels of the level, 1 to 64
+  RatioDirection ratio_direction = RatioDirection::moving_given_fixed;  ///< cr: which image explains the other
+  double border_mm = 0;                                                 ///< cr: width of the border weighting, 0 for none
+  int lncc_radius = 2;                                                  ///< lncc: voxels of the level, 1 to 64
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;

@@ -16,7 +16,7 @@ namespace {
 using namespace test;
 
 const std::string ffdreg = program_path("ffdreg", FFDREG);
-const std::string quick = " --levels 2 --iterations 25 --spacing 8mm ";
+const std::string quick = " --linear none --levels 2 --iterations 25 --spacing 8mm ";
 const std::vector<std::string> written = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
                                           "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
 
@@ -169,7 +169,7 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --levels 0"), "levels");
   expect_refusal(run(ffdreg + images + " --bending x"), "bending");
   expect_refusal(run(ffdreg + images + " --optimizer adam"), "lbfgs");
-  expect_refusal(run(ffdreg + images + " --linear affine"), "none");
+  expect_refusal(run(ffdreg + images + " --linear some"), "none");
   expect_refusal(run(ffdreg + images + " --device cuda:77"), "available: cpu");
   expect_refusal(run(ffdreg + images + " --histogram-scheme fast"), "--list-schemes");
   expect_refusal(run(ffdreg + images + " --ratio-scheme fast"), "--list-schemes");

@@ -7,6 +7,7 @@
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
 
 #include "apps/program_test_support.h"
 #include "support/phantoms.h"
@@ -32,6 +33,7 @@ class RealData : public ProgramTest {
     ASSERT_EQ(o.status, 0) << o.err;
     report = nlohmann::json::parse(slurp(folder / "r_report.json"));
     field = read_displacement((folder / "r_1Warp.nii.gz").string());
+    affine = read_affine((folder / "r_0GenericAffine.mat").string());
     EXPECT_LT(report["jacobian"]["folded_percent"].get<double>(), 0.01);
     EXPECT_LE(report["inverse_residual_voxels"]["mean"].get<double>(), 0.05);
   }
@@ -62,7 +64,7 @@ class RealData : public ProgramTest {
       const std::vector<float> d = resample(cpu, u, at).to_host(cpu);
       const Eigen::Vector3d world =
           fixed[i] + field.geometry.direction * field.geometry.spacing.cwiseProduct(Eigen::Vector3d(d[0], d[1], d[2]));
-      sum += (world - moving[i]).norm();
+      sum += (affine * world - moving[i]).norm();
     }
     return sum / double(fixed.size());
   }
@@ -70,6 +72,7 @@ class RealData : public ProgramTest {
   std::filesystem::path data;
   nlohmann::json report;
   HostField field;
+  Eigen::Affine3d affine;
 };
 
 TEST_F(RealData, BrainsOfTwoPeopleReachTheirDice) {
@@ -79,8 +82,7 @@ TEST_F(RealData, BrainsOfTwoPeopleReachTheirDice) {
   const DisplacementField u(cpu, field.geometry, field.planes);
   const HostImage fixed = read_image((data / dir / "0001_seg35.nii.gz").string());
   const HostImage moving = read_image((data / dir / "0002_seg35.nii.gz").string());
-  const std::vector<float> warped =
-      warp(cpu, to_volume(cpu, moving), field.geometry, Eigen::Affine3d::Identity(), &u, Interpolation::nearest, 0).to_host(cpu);
+  const std::vector<float> warped = warp(cpu, to_volume(cpu, moving), field.geometry, affine, &u, Interpolation::nearest, 0).to_host(cpu);
   std::map<int, std::array<double, 3>> count;  // fixed, warped, both
   for (std::size_t i = 0; i < warped.size(); ++i) {
     const int f = int(fixed.voxels[i]), w = int(warped[i]);

@@ -1,0 +1,110 @@
+// linreg: rigid to affine registration.
+#include <cstdio>
+
+#include <apps/options.h>
+#include <apps/program.h>
+#include <apps/progress.h>
+#include <apps/report.h>
+#include <apps/results.h>
+#include <freeflow/registration/linear.h>
+
+namespace po = boost::program_options;
+using namespace freeflow;
+using namespace freeflow::apps;
+
+namespace {
+
+constexpr const char* summary =
+    "rigid, similarity or affine registration of two volumes.\n"
+    "Finds phi so that moving(phi(x)) matches fixed(x), from any starting rotation, and writes both directions.";
+
+constexpr const char* example =
+    "Example: bring a head onto a template, then carry labels along:\n"
+    "  linreg -f template.nii.gz -m head.nii.gz -o out/head_to_template_\n"
+    "  antsApplyTransforms -i labels.nii.gz -r template.nii.gz -n GenericLabel -o labels_there.nii.gz \\\n"
+    "    -t out/head_to_template_0GenericAffine.mat\n"
+    "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+
+const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"};
+
+struct LinregOptions {
+  CommonOptions common;
+  int dof = 12;
+  std::string search = "auto", resolution = "0.02,0.05";
+};
+
+po::options_description all_options(LinregOptions& o) {
+  o.common.levels = LinearOptions{}.levels;
+  po::options_description own("Linear registration");
+  own.add_options()  //
+      ("dof", po::value(&o.dof)->default_value(o.dof)->value_name("6|7|9|12"),
+       "what is free: 6 rotation and translation, 7 and one scale, 9 and three scales, 12 and skew")  //
+      ("search", po::value(&o.search)->default_value(o.search)->value_name(linear_search_names),
+       "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell and hill start where --init says")  //
+      ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
+       "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory");
+  po::options_description all = common_options(o.common);
+  all.add(own);
+  return all;
+}
+
+LinearOptions library_options(const LinregOptions& o) {
+  LinearOptions linear;
+  linear.similarity = similarity_choice(o.common);
+  linear.levels = o.common.levels;
+  linear.iterations = parse_iterations(o.common.iterations);
+  const auto model = parse_degrees_of_freedom(o.dof);
+  require(model.has_value(), "--dof " + std::to_string(o.dof) + " is not one of 6, 7, 9, 12");
+  linear.model = *model;
+  const auto search = parse_linear_search(o.search);
+  require(search.has_value(), "--search '" + o.search + "' is not one of " + linear_search_names);
+  linear.search = *search;
+  char rest = 0;
+  require(std::sscanf(o.resolution.c_str(), "%lf,%lf%c", &linear.resolution.mm, &linear.resolution.degrees, &rest) == 2,
+          "--powell-resolution '" + o.resolution + "' is not of the form 0.02,0.05");
+  linear.validate();
+  return linear;
+}
+
+int run(int argc, char** argv) {
+  LinregOptions o;
+  po::variables_map found;
+  if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found)) return done;
+  validate(o.common);
+  require(o.common.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
+  protect_inputs(o.common, written_files);
+  LinearOptions linear = library_options(o);
+  const Interpolation interpolation = parse_interpolation(o.common.interpolation);
+  Context ctx(Device::parse(o.common.device), o.common.threads);
+  OutputSet outputs(o.common.output);
+  Timings seconds;
+  Stopwatch watch;
+
+  const Inputs inputs = read_inputs(o.common);
+  linear.initial = initial_transform(o.common.init, inputs);
+  print_warnings("linreg", inputs.warnings, o.common);
+  const DeviceInputs on_device(ctx, inputs);
+  seconds.reading = watch.lap();
+  stop_if_interrupted();
+
+  Progress progress(o.common.similarity, {}, verbosity(o.common));
+  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " + describe(inputs.moving.geometry) + "\ndevice " +
+                    ctx.device().name() + " (" + ctx.device().description() + ")\n");
+  const LinearResult result = register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
+  print_warnings("linreg", result.warnings, o.common);
+  seconds.linear = watch.lap();
+
+  write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result, interpolation);
+  seconds.writing = watch.lap();
+  write_linear_report(outputs.file("report.json"), ctx, {"linreg", found, inputs, result, seconds});
+  stop_if_interrupted();
+  outputs.commit();
+  return done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return run_program("linreg", [&] { return run(argc, argv); });
+}

@@ -1,0 +1,70 @@
+#include <freeflow/registration/candidate_search.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace freeflow {
+
+double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
+  return Eigen::AngleAxisd(Eigen::Matrix3d(a.linear() * b.linear().inverse())).angle() * 180 / EIGEN_PI;
+}
+
+std::vector<LinearCandidate> distinct(std::vector<LinearCandidate> candidates, const Eigen::Vector3d& center, double degrees,
+                                      double near_mm, std::size_t most) {
+  const auto rank = [](const LinearCandidate& c) { return std::isfinite(c.cost) ? c.cost : double(INFINITY); };
+  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  std::vector<LinearCandidate> kept;
+  for (const LinearCandidate& c : candidates) {
+    const bool seen = std::any_of(kept.begin(), kept.end(), [&](const LinearCandidate& k) {
+      return angle_between(c.world, k.world) < degrees && (c.world * center - k.world * center).norm() < near_mm;
+    });
+    if (!seen && kept.size() < most) kept.push_back(c);
+  }
+  return kept;
+}
+
+CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level, const ContentExtent& content, LevelRecord& record)
+    : ctx_(ctx), level_(level), center_(content.center), record_(record), scorer_(ctx, level.fixed, level.moving, batch) {}
+
+double CandidateSearch::score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling, double smallest_overlap) {
+  std::vector<PointMap> maps;
+  for (const LinearCandidate& c : candidates) maps.push_back(index_map(level_.fixed.geometry(), c.world, level_.moving.geometry()));
+  const std::vector<CandidateScore> scores = scorer_.score(ctx_, maps, sampling, smallest_overlap);
+  double largest = 0;
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    candidates[i].cost = scores[i].cost;
+    largest = std::max(largest, scores[i].overlap);
+  }
+  record_.evaluations += int(scores.size());
+  return largest;
+}
+
+std::vector<LinearCandidate> CandidateSearch::neighbours(const LinearCandidate& candidate, const PatternStep& step) const {
+  const Eigen::Translation3d to(candidate.world * center_);
+  const auto about = [&](const Eigen::Affine3d& change) { return LinearCandidate{to * change * to.inverse() * candidate.world, 0}; };
+  std::vector<LinearCandidate> result;
+  for (const double sign : {-1.0, 1.0}) {
+    for (int axis = 0; axis < 3; ++axis) {
+      const Eigen::Vector3d unit = Eigen::Vector3d::Unit(axis);
+      if (step.mm > 0) result.push_back(about(Eigen::Affine3d(Eigen::Translation3d(sign * step.mm * unit))));
+      if (step.degrees > 0) result.push_back(about(Eigen::Affine3d(Eigen::AngleAxisd(sign * step.degrees * EIGEN_PI / 180, unit))));
+    }
+    if (step.scale > 0) result.push_back(about(Eigen::Affine3d(Eigen::Scaling(std::pow(1 + step.scale, sign)))));
+  }
+  return result;
+}
+
+void CandidateSearch::improve(std::vector<LinearCandidate>& candidates, const PatternStep& step, CandidateSampling sampling,
+                              double smallest_overlap) {
+  std::vector<LinearCandidate> tried;
+  for (const LinearCandidate& c : candidates) {
+    const std::vector<LinearCandidate> own = neighbours(c, step);
+    tried.insert(tried.end(), own.begin(), own.end());
+  }
+  score(tried, sampling, smallest_overlap);
+  const std::size_t each = candidates.empty() ? 1 : tried.size() / candidates.size();
+  for (std::size_t i = 0; i < tried.size(); ++i)
+    if (LinearCandidate& own = candidates[i / each]; tried[i].cost < own.cost) own = tried[i];
+}
+
+}  // namespace freeflow

@@ -1,0 +1,201 @@
+#include <freeflow/registration/linear.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+
+#include <freeflow/registration/linear_cost.h>
+#include <freeflow/registration/linear_levels.h>
+#include <freeflow/registration/powell.h>
+#include <freeflow/registration/rotation_search.h>
+
+namespace freeflow {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+/// Runs one registration: what its levels share.
+class LinearRun {
+ public:
+  LinearRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options, const Masks& masks,
+            Observer& observer)
+      : ctx_(ctx), options_(options), observer_(observer), levels_(ctx, fixed, moving, masks, options.levels),
+        guard_(ctx, levels_[0].fixed, levels_[0].moving), measure_(make_similarity(options.similarity)) {
+    const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
+    measure_->set_range(ctx, typical.fixed, typical.moving);
+  }
+
+  LinearResult run() {
+    LinearResult result;
+    result.center = levels_.fixed_content().center;
+    const LinearParameters as_model(options_.model, result.center, levels_.fixed_content().radius_mm, options_.initial);
+    const Eigen::Affine3d start = as_model.affine(as_model.start());
+    result.overlap_before = overlap(start);
+    guard_.allow_for(guard_.overlap(start));
+    std::vector<LinearCandidate> candidates{{start, 0}};
+    for (int l = 0; l < levels_.count(); ++l) {
+      const auto level_start = Clock::now();
+      LevelRecord record;
+      record.level = l;
+      record.levels = levels_.count();
+      record.grid = levels_[l].fixed.extent();
+      record.max_iterations = options_.iterations_of_level(l);
+      add_candidates(candidates, l, start, record);
+      LinearCost cost(ctx_, *measure_, levels_[l].fixed, levels_[l].moving);
+      refine(candidates, cost, l, record);
+      if (l + 1 == levels_.count()) keep_the_better(candidates.front(), start, cost, result);
+      record.evaluations += cost.evaluations();
+      record.seconds = seconds_since(level_start);
+      observer_.on_level_done(record);
+      result.levels.push_back(record);
+    }
+    result.affine = candidates.front().world;
+    result.parts = decompose(result.affine, result.center);
+    result.overlap_after = overlap(result.affine);
+    return result;
+  }
+
+ private:
+  double overlap(const Eigen::Affine3d& world) {
+    const LinearLevel& finest = levels_[levels_.count() - 1];
+    return overlap_fraction(ctx_, {finest.fixed, finest.moving, index_map(finest.fixed.geometry(), world, finest.moving.geometry())},
+                            {nullptr, finest.fixed.extent()});
+  }
+
+  bool rigid() const { return options_.model == LinearModel::rigid; }
+
+  /// What the searches of all rotations find on the coarsest level, and FLIRT's perturbations on the second.
+  void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start, LevelRecord& record) {
+    const SearchSetting setting{levels_, guard_, record, observer_};
+    if (l == 0 && options_.search == LinearSearch::automatic) {
+      constexpr int wanted = 5;
+      for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted)) candidates.push_back(c);
+    }
+    if (options_.search == LinearSearch::flirt) {
+      constexpr int wanted = 3;
+      if (l == 0) candidates = search_flirt(ctx_, setting, start, rigid(), wanted);
+      if (l == 1) candidates = perturb_flirt(ctx_, setting, l, candidates, rigid());
+    }
+  }
+
+  /// Descends from each candidate. Several, and any on the coarsest level, with few parameters; coarse levels decide which go on.
+  void refine(std::vector<LinearCandidate>& candidates, LinearCost& cost, int l, LevelRecord& record) {
+    const bool last = l + 1 == levels_.count();
+    if (l == 0 || candidates.size() > 1) {
+      for (LinearCandidate& c : candidates) {
+        Eigen::MatrixXd curvature;
+        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l, std::min(record.max_iterations, 20), curvature, record,
+                false);
+      }
+      const double near_mm = 2 * levels_.spacing_mm(0);
+      candidates = distinct(candidates, levels_.fixed_content().center, 8, near_mm, l == 0 && !last ? 3 : 1);
+    }
+    if (candidates.size() > 1 || (l == 0 && !last)) return;
+    const bool flirt = options_.search == LinearSearch::flirt;
+    if (flirt && l == 1 && !last) return;
+    if (flirt && l == 2 && options_.model == LinearModel::affine)
+      descend(candidates.front(), LinearModel::scaled, cost, l, record.max_iterations, curvature_, record);
+    descend(candidates.front(), options_.model, cost, l, record.max_iterations, curvature_, record);
+  }
+
+  void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l, int iterations, Eigen::MatrixXd& curvature,
+               LevelRecord& record, bool candidate_is_alone = true) {
+    const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
+    const LinearParameters parameters(model, levels_.fixed_content().center, radius, candidate.world);
+    const SmoothCost smooth = cost.of(parameters, guard_);
+    Eigen::VectorXd p = parameters.start();
+    if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {
+      QuasiNewtonOptions o;
+      o.max_iterations = iterations;
+      o.first_step = 0.5 * spacing;
+      o.longest_step = 3 * spacing;
+      // Where candidates are only compared, a rough minimum tells them apart.
+      o.smallest_step = (model == options_.model && candidate_is_alone ? 0.01 : 0.04) * spacing;
+      if (options_.similarity.kind == SimilarityKind::ssd) o.curvature = cost.ssd_curvature_of(parameters);
+      candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer_);
+    } else {
+      const PlainCost plain = [&](const Eigen::VectorXd& q) { return smooth(q, nullptr); };
+      const double coarseness = spacing / levels_.spacing_mm(levels_.count() - 1);
+      PowellOptions o;
+      o.resolution = Eigen::VectorXd::Constant(p.size(), coarseness * options_.resolution.degrees * EIGEN_PI / 180 * radius);
+      o.resolution.segment<3>(3).setConstant(coarseness * options_.resolution.mm);
+      o.max_rounds = iterations;
+      o.first_step = spacing;
+      o.smallest_step = 0.02 * spacing;
+      candidate.cost = options_.search == LinearSearch::hill ? minimize_hill(plain, p, o, record, observer_)
+                                                             : minimize_powell(plain, p, o, record, observer_);
+    }
+    candidate.world = parameters.affine(p);
+  }
+
+  /// A start that is better than what was found stays.
+  void keep_the_better(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost, LinearResult& result) {
+    result.cost_before = cost.evaluate(start);
+    if (result.cost_before < found.cost) {
+      found = {start, result.cost_before};
+      result.warnings.push_back("no transform was found that is better than the start, so the result is the start");
+    }
+    result.cost_after = found.cost;
+  }
+
+  Context& ctx_;
+  const LinearOptions& options_;
+  Observer& observer_;
+  LinearLevels levels_;
+  OverlapGuard guard_;
+  std::unique_ptr<SimilarityMeasure> measure_;
+  Eigen::MatrixXd curvature_;  // of the full model, carried from level to level
+};
+
+}  // namespace
+
+std::optional<LinearSearch> parse_linear_search(std::string_view name) {
+  if (name == "auto") return LinearSearch::automatic;
+  if (name == "gradient") return LinearSearch::gradient;
+  if (name == "powell") return LinearSearch::powell;
+  if (name == "hill") return LinearSearch::hill;
+  if (name == "flirt") return LinearSearch::flirt;
+  return std::nullopt;
+}
+
+int LinearOptions::iterations_of_level(int level) const {
+  constexpr int usual[] = {40, 30, 15, 6};
+  if (iterations.empty()) return usual[std::min(level, 3)];
+  return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(std::min<int>(level, int(iterations.size()) - 1))];
+}
+
+void LinearOptions::validate() const {
+  require(levels >= 1 && levels <= 8, "levels must lie between 1 and 8");
+  require(iterations.size() <= 1 || int(iterations.size()) == levels,
+          "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
+  for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
+  similarity.validate();
+  require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 && resolution.degrees <= 10,
+          "the resolutions of Powell's search must lie between 0 and 10");
+  require(smallest_overlap >= 0 && smallest_overlap <= 1, "the smallest overlap must lie between 0 and 1");
+  require(initial.matrix().allFinite() && initial.linear().determinant() > 1e-6,
+          "the initial transform is not an invertible affine that keeps left and right");
+}
+
+LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options,
+                             const Masks& masks, Observer* observer) {
+  options.validate();
+  fixed.geometry().validate("the fixed image");
+  moving.geometry().validate("the moving image");
+  Observer silent;
+  const auto start = Clock::now();
+  LinearResult result = LinearRun(ctx, fixed, moving, options, masks, observer ? *observer : silent).run();
+  if (result.overlap_after < options.smallest_overlap) {
+    char percent[32];
+    std::snprintf(percent, sizeof percent, "%.1f", 100 * result.overlap_after);
+    throw RegistrationError("the images do not overlap enough (" + std::string(percent) +
+                            " % of the fixed voxels land on the moving image); start from --init center or --init moments");
+  }
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+}  // namespace freeflow

@@ -1,0 +1,74 @@
+// Linear registration: the rigid, similarity, 9-parameter or affine transform that brings moving(phi(x)) to match fixed(x),
+// coarse to fine.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <freeflow/registration/linear_parameters.h>
+#include <freeflow/registration/observer.h>
+#include <freeflow/registration/similarity_choice.h>
+
+namespace freeflow {
+
+enum class LinearSearch {
+  /// Overview: all rotations on the coarsest level, in batches; the best few and the start refined by `gradient`.
+  /// Good when: nothing is known of the start. The default.
+  automatic,
+  /// Overview: descent along the gradient from the start, level by level: BFGS, for SSD Gauss-Newton.
+  /// Good when: the start is within about 20 degrees and a quarter of the object.
+  gradient,
+  /// Overview: Powell's directions from the start, level by level, with a resolution per parameter and a memory (Shams 2010).
+  /// Good when: the gradient is not to be trusted. Several times the evaluations of `gradient`.
+  powell,
+  /// Overview: hill climbing from the start, level by level (Ledig 2010).
+  hill,
+  /// Overview: FLIRT's four stages as Li 2016 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three candidates and their neighbours at
+  /// 4 mm, 7, 9 and 12 parameters at 2 mm, all at 1 mm, by Powell's search.
+  /// Good when: its results are to be compared. `automatic` is as robust and faster.
+  flirt
+};
+std::optional<LinearSearch> parse_linear_search(std::string_view name);
+
+/// Powell's search evaluates nothing nearer than this to a point that it has evaluated; in proportion on coarser levels.
+struct PowellResolution {
+  double mm = 0.02;       ///< of translations
+  double degrees = 0.05;  ///< of rotations; scales and skews: what moves the head's edge as far
+};
+
+struct LinearOptions {
+  SimilarityChoice similarity;
+  LinearModel model = LinearModel::affine;
+  LinearSearch search = LinearSearch::automatic;
+  /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than the images are left out.
+  int levels = 3;
+  std::vector<int> iterations;     ///< at most so many, one value or one per level, coarse to fine; empty: 40, 30, 15, 6
+  PowellResolution resolution;     ///< of the searches powell and flirt; zeros: no memory
+  double smallest_overlap = 0.05;  ///< of the fixed voxels; less is a failure
+  Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
+
+  /// Throws InvalidArgument with the field and its mend.
+  void validate() const;
+  int iterations_of_level(int level) const;
+};
+
+struct LinearResult {
+  Eigen::Affine3d affine = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point
+  Eigen::Vector3d center = Eigen::Vector3d::Zero();      ///< the fixed image's centre of mass, about which the parts are
+  LinearDecomposition parts;
+  double overlap_before = 0, overlap_after = 0;  ///< share of the fixed voxels that land on moving ones
+  double cost_before = 0, cost_after = 0;        ///< of the measure on the finest level
+  std::vector<LevelRecord> levels;
+  std::vector<std::string> warnings;
+  double seconds = 0;
+};
+
+/// Registers. Fixed and moving may live on different grids. Throws InvalidArgument for unusable options or geometry,
+/// RegistrationError for images without content and when the overlap found is below options.smallest_overlap (with the fraction),
+/// DeviceError, and Cancelled when the observer asks.
+LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options = {},
+                             const Masks& masks = {}, Observer* observer = nullptr);
+
+}  // namespace freeflow

@@ -1,0 +1,32 @@
+// Private: keeps a linear search from shrinking the overlap. Statistics of a sliver of two images can look better than those of the
+// right answer; so a transform that loses too much of the overlap that is known to be possible is refused.
+#pragma once
+
+#include <vector>
+
+#include <freeflow/core/volume.h>
+
+namespace freeflow {
+
+class OverlapGuard {
+ public:
+  /// Reads the two images of a coarse level (NaN: outside the masks) once; then works on the host, on at most about 1000 of the fixed
+  /// points.
+  OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving);
+
+  /// Share of the fixed points whose nearest moving voxel has a value.
+  double overlap(const Eigen::Affine3d& world) const;
+  /// Raises what is known to be possible.
+  void allow_for(double overlap) { best_ = best_ < overlap ? overlap : best_; }
+  double smallest() const { return share * best_; }
+  bool accepts(const Eigen::Affine3d& world) const { return overlap(world) >= smallest(); }
+
+ private:
+  static constexpr double share = 0.6;
+  Geometry moving_;
+  std::vector<Eigen::Vector3d> points_;  // of the fixed image, world
+  std::vector<bool> valid_;              // voxels of the moving image
+  double best_ = 0;
+};
+
+}  // namespace freeflow

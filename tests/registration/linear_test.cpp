@@ -1,0 +1,398 @@
+// Linear registration on phantoms with a known transform, on every device; its parts on the host.
+#include <freeflow/registration/linear.h>
+
+#include <freeflow/registration/linear_cost.h>
+#include <freeflow/registration/powell.h>
+#include <freeflow/registration/rotation_search.h>
+#include <freeflow/similarity/ssd.h>
+
+#include "support/devices.h"
+#include "support/phantoms.h"
+#include "support/tolerances.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+Geometry centred(Geometry g) {
+  g.origin = Eigen::Vector3d::Zero();
+  g.origin = -g.center();
+  return g;
+}
+
+/// A head that no rotation maps to itself: a textured, lopsided ellipsoid with a nose.
+double lopsided(const Eigen::Vector3d& p) {
+  const Eigen::Vector3d q(p.x() / 0.8, p.y() / 1.15, p.z());
+  const double nose = 2 / (1 + std::exp((p - Eigen::Vector3d(4, 26, -6)).norm() - 7));
+  return head(q, 24) + nose;
+}
+
+Eigen::Affine3d transform(const Eigen::Vector3d& euler_degrees, const Eigen::Vector3d& shift,
+                          const Eigen::Vector3d& scale = Eigen::Vector3d::Ones(), const Eigen::Vector3d& skew = Eigen::Vector3d::Zero()) {
+  LinearDecomposition parts;
+  const Eigen::Vector3d a = euler_degrees * EIGEN_PI / 180;
+  parts.rotation = (Eigen::AngleAxisd(a.z(), Eigen::Vector3d::UnitZ()) * Eigen::AngleAxisd(a.y(), Eigen::Vector3d::UnitY()) *
+                    Eigen::AngleAxisd(a.x(), Eigen::Vector3d::UnitX()))
+                       .toRotationMatrix();
+  parts.translation = shift;
+  parts.scale = scale;
+  parts.skew = skew;
+  return compose(parts, Eigen::Vector3d::Zero());
+}
+
+struct Phantom {
+  Geometry fixed, moving;
+  std::vector<float> f, m;
+  Eigen::Affine3d truth;
+
+  /// fixed(x) = lopsided(truth(x)), moving(y) = contrast(lopsided(y)).
+  explicit Phantom(const Eigen::Affine3d& truth, bool other_contrast = true, double grid = 1)
+      : fixed(centred(oblique_geometry({int(40 / grid), int(48 / grid), int(26 / grid)}, grid * Eigen::Vector3d(1.9, 1.8, 2.8)))),
+        moving(centred(oblique_geometry({int(44 / grid), int(50 / grid), int(34 / grid)}, grid * Eigen::Vector3d(1.7, 1.7, 2.2)))),
+        truth(truth) {
+    moving.origin += truth.translation();
+    Context cpu;
+    const Eigen::Affine3d about = Eigen::Translation3d(-truth.translation()) * truth;
+    const Eigen::Vector3d shift = truth.translation();
+    f = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) { return lopsided(about * p); }).to_host(cpu);
+    m = sample_world(cpu, moving, [&](const Eigen::Vector3d& p) {
+          const double v = lopsided(p - shift);
+          return other_contrast ? 100 * std::exp(-0.4 * v) : v;
+        }).to_host(cpu);
+  }
+
+  /// Mean distance in mm between a transform and the truth over the head.
+  double error(const Eigen::Affine3d& found) const {
+    double sum = 0, count = 0;
+    for (int z = -20; z <= 20; z += 5)
+      for (int y = -20; y <= 20; y += 5)
+        for (int x = -20; x <= 20; x += 5) {
+          const Eigen::Vector3d p(x, y, z);
+          if (p.norm() > 22) continue;
+          sum += (found * p - truth * p).norm();
+          count += 1;
+        }
+    return sum / count;
+  }
+};
+
+LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options, const Masks& masks = {}, Observer* observer = nullptr) {
+  return register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
+}
+
+constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd,
+                                         SimilarityKind::lncc};
+const Eigen::Vector3d ones = Eigen::Vector3d::Ones();
+
+class Linear : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Linear);
+
+TEST_P(Linear, RecoversAnAffineAcrossContrasts) {
+  const Phantom p(transform({12, -8, 15}, {6, -9, 4}, {1.08, 0.93, 1.03}, {0.05, -0.04, 0.03}));
+  const LinearResult r = run(ctx, p, {});
+  EXPECT_LT(p.error(r.affine), 0.25);
+  EXPECT_GT(r.overlap_after, 0.6);
+  EXPECT_LT(r.cost_after, r.cost_before);
+  EXPECT_TRUE(compose(r.parts, r.center).isApprox(r.affine, 1e-12));
+  for (const LevelRecord& level : r.levels) EXPECT_FALSE(level.stopped_because.empty());
+}
+
+TEST_P(Linear, SurvivesAnyRotationAndAFarStart) {
+  for (const Eigen::Vector3d& angles : {Eigen::Vector3d(180, 0, 0), Eigen::Vector3d(90, 40, -120), Eigen::Vector3d(0, -85, 30)}) {
+    const Phantom p(transform(angles, {70, -60, 40}), true, 1.3);
+    LinearOptions o;
+    o.model = LinearModel::rigid;
+    EXPECT_LT(p.error(run(ctx, p, o).affine), 0.4) << angles.transpose();
+  }
+}
+
+TEST_P(Linear, EveryModelKeepsItsForm) {
+  const Phantom p(transform({5, 4, -6}, {3, 2, -4}, 1.06 * ones), true, 1.3);
+  for (const LinearModel model : {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled}) {
+    LinearOptions o;
+    o.model = model;
+    o.search = LinearSearch::gradient;
+    const LinearDecomposition parts = run(ctx, p, o).parts;
+    EXPECT_LT(parts.skew.norm(), 1e-9);
+    if (model != LinearModel::scaled) {
+      EXPECT_NEAR(parts.scale.maxCoeff(), parts.scale.minCoeff(), 1e-9);
+      EXPECT_NEAR(parts.scale.x(), model == LinearModel::rigid ? 1 : 1.06, model == LinearModel::rigid ? 1e-9 : 0.01);
+    }
+  }
+}
+
+TEST_P(Linear, EveryMeasureGetsThereByItsGradient) {
+  const Phantom p(transform({5, -4, 7}, {3, -4, 2}, {1.04, 0.97, 1.02}), false);
+  for (const SimilarityKind kind : every_kind) {
+    LinearOptions o;
+    o.similarity.kind = kind;
+    o.search = LinearSearch::gradient;
+    EXPECT_LT(p.error(run(ctx, p, o).affine), 0.4) << int(kind);
+  }
+}
+
+TEST_P(Linear, EverySearchGetsThere) {
+  const Phantom near(transform({5, -4, 7}, {3, -4, 2}, {1.04, 0.97, 1.02}), true, 1.3);
+  const Phantom far(transform({100, -30, 60}, {30, -40, 20}, {1.04, 0.97, 1.02}), true, 1.3);
+  const auto error = [&](const Phantom& p, LinearSearch search) {
+    LinearOptions o;
+    o.search = search;
+    return p.error(run(ctx, p, o).affine);
+  };
+  for (const LinearSearch search : {LinearSearch::gradient, LinearSearch::powell, LinearSearch::hill})
+    EXPECT_LT(error(near, search), 0.5) << int(search);
+  EXPECT_LT(error(far, LinearSearch::automatic), 0.5);
+  EXPECT_LT(error(far, LinearSearch::flirt), 0.5);
+}
+
+TEST_P(Linear, MasksLeaveVoxelsOut) {
+  Phantom p(transform({6, -3, 10}, {5, -4, 3}));
+  const Eigen::Affine3d fixed_world = p.fixed.index_to_world();
+  const auto within = [&](const Geometry& g, const Eigen::Vector3d& middle) {
+    const Eigen::Affine3d world = g.index_to_world();
+    return voxelwise(g.extent, [&](int x, int y, int z) { return (world * Eigen::Vector3d(x, y, z) - middle).norm() < 32; });
+  };
+  const Volume<float> fixed_mask(ctx, p.fixed, within(p.fixed, Eigen::Vector3d::Zero()));
+  const Volume<float> moving_mask(ctx, p.moving, within(p.moving, p.truth.translation()));
+  // Something bright that the moving image lacks, outside the mask.
+  p.f = voxelwise(p.fixed.extent, [&](int x, int y, int z) {
+    const Eigen::Vector3d q = fixed_world * Eigen::Vector3d(x, y, z);
+    return q.norm() > 36 && q.x() > 0 ? 30.0 : double(p.f[(std::size_t(z) * p.fixed.extent.y + y) * p.fixed.extent.x + x]);
+  });
+  EXPECT_LT(p.error(run(ctx, p, {}, {&fixed_mask, nullptr}).affine), 0.3);
+  EXPECT_LT(p.error(run(ctx, p, {}, {&fixed_mask, &moving_mask}).affine), 0.5);
+}
+
+TEST_P(Linear, AlignsAPartOfTheHead) {
+  Phantom p(transform({4, -6, 8}, {5, 3, -4}));
+  // Only the lower half was scanned.
+  p.fixed.extent.z = 13;
+  p.f.resize(p.fixed.extent.count());
+  LinearOptions o;
+  o.model = LinearModel::rigid;
+  EXPECT_LT(p.error(run(ctx, p, o).affine), 0.6);
+}
+
+TEST_P(Linear, AnAlignedPairStaysAligned) {
+  const Phantom p(Eigen::Affine3d::Identity());
+  EXPECT_LT(p.error(run(ctx, p, {}).affine), 0.15);
+}
+
+TEST_P(Linear, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
+  const Phantom p(transform({12, -8, 15}, {6, -9, 4}, {1.08, 0.93, 1.03}), true, 1.3);
+  Context one({}, 1), three({}, 3);
+  const LinearResult expected = run(one, p, {});
+  for (Context* c : {&ctx, &three}) {
+    const LinearResult r = run(*c, p, {});
+    EXPECT_EQ(r.affine.matrix(), expected.affine.matrix());
+    EXPECT_EQ(r.cost_after, expected.cost_after);
+  }
+}
+
+TEST_P(Linear, FailsWithTheFractionWhenTheOverlapIsTooSmall) {
+  const Phantom p(Eigen::Affine3d::Identity(), true, 2);
+  LinearOptions o;
+  o.search = LinearSearch::gradient;
+  o.initial.translation().x() = 1000;
+  try {
+    run(ctx, p, o);
+    FAIL() << "registered images that do not overlap";
+  } catch (const RegistrationError& e) {
+    EXPECT_NE(std::string(e.what()).find("0.0 %"), std::string::npos) << e.what();
+  }
+  o.search = LinearSearch::automatic;
+  EXPECT_LT(p.error(run(ctx, p, o).affine), 1.0);
+}
+
+TEST_P(Linear, SaysWhyItCannot) {
+  Phantom p(Eigen::Affine3d::Identity(), true, 2);
+  LinearOptions o;
+  o.initial.linear()(0, 0) = -1;
+  EXPECT_THROW(run(ctx, p, o), InvalidArgument);
+  o = {};
+  o.iterations = {1, 2};
+  EXPECT_THROW(run(ctx, p, o), InvalidArgument);
+  o = {};
+  o.levels = 0;
+  EXPECT_THROW(run(ctx, p, o), InvalidArgument);
+  std::fill(p.m.begin(), p.m.end(), 3.0f);
+  EXPECT_THROW(run(ctx, p, {}), RegistrationError);
+  std::fill(p.m.begin(), p.m.end(), NAN);
+  EXPECT_THROW(run(ctx, p, {}), RegistrationError);
+}
+
+TEST_P(Linear, StopsWhenAsked) {
+  struct Impatient : Observer {
+    bool stop_requested() override { return true; }
+  } observer;
+  EXPECT_THROW(run(ctx, Phantom(Eigen::Affine3d::Identity(), true, 2), {}, {}, &observer), Cancelled);
+}
+
+TEST_P(Linear, TheGradientIsThatOfTheCost) {
+  Phantom p(transform({5, -4, 7}, {3, -4, 2}));
+  // A ball that stays inside the moving image: at its border a cost of the overlap jumps, which no gradient tells.
+  const Eigen::Affine3d world = p.fixed.index_to_world();
+  p.f = voxelwise(p.fixed.extent, [&](int x, int y, int z) {
+    const bool inside = (world * Eigen::Vector3d(x, y, z)).norm() < 26;
+    return inside ? p.f[(std::size_t(z) * p.fixed.extent.y + y) * p.fixed.extent.x + x] : NAN;
+  });
+  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
+  for (const SimilarityKind kind : every_kind) {
+    SimilarityChoice options;
+    options.kind = kind;
+    options.bins = 32;
+    const auto measure = make_similarity(options);
+    measure->set_range(ctx, f, m);
+    LinearCost cost(ctx, *measure, f, m);
+    OverlapGuard guard(ctx, f, m);
+    Eigen::Affine3d start = Eigen::Affine3d::Identity();
+    start.translation() = p.truth.translation() + Eigen::Vector3d(0.7, -0.6, 0.4);
+    const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, start);
+    const SmoothCost smooth = cost.of(parameters, guard);
+    Eigen::VectorXd q = parameters.start(), gradient, none;
+    smooth(q, &gradient);
+    for (int i = 0; i < parameters.count(); ++i) {
+      // Steps that average over the kinks of trilinear interpolation.
+      const double h = 0.05;
+      Eigen::VectorXd ahead = q, behind = q;
+      ahead[i] += h;
+      behind[i] -= h;
+      EXPECT_NEAR((smooth(ahead, nullptr) - smooth(behind, nullptr)) / (2 * h), gradient[i], 0.03 * gradient.cwiseAbs().maxCoeff()) << i;
+    }
+  }
+}
+
+TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
+  const Phantom p(Eigen::Affine3d::Identity(), false);
+  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.fixed, p.f);
+  const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, Eigen::Affine3d::Identity());
+  // At a small distance from the same image the cost is half of step^T H step.
+  Ssd ssd;
+  ssd.set_range(ctx, f, m);
+  LinearCost cost(ctx, ssd, f, m);
+  const OverlapGuard guard(ctx, f, m);
+  const SmoothCost smooth = cost.of(parameters, guard);
+  for (int i = 0; i < parameters.count(); ++i) {
+    Eigen::VectorXd q = parameters.start();
+    q[i] += 0.3;
+    const double value = smooth(q, nullptr);
+    const Eigen::MatrixXd h = cost.ssd_curvature_of(parameters)(q, value);
+    EXPECT_NEAR(0.5 * 0.3 * 0.3 * h(i, i), value, 0.2 * value) << i;
+    EXPECT_TRUE(h.isApprox(h.transpose(), 1e-9));
+  }
+}
+
+TEST(LinearParametersTest, DecompositionGoesBothWays) {
+  const Eigen::Vector3d center(10, -20, 30);
+  const Eigen::Affine3d a = transform({100, -70, 160}, {5, 6, 7}, {1.2, 0.8, 1.05}, {0.1, -0.2, 0.15});
+  const LinearDecomposition parts = decompose(a, center);
+  EXPECT_TRUE(compose(parts, center).isApprox(a, 1e-12));
+  EXPECT_TRUE(parts.scale.isApprox(Eigen::Vector3d(1.2, 0.8, 1.05), 1e-12));
+  EXPECT_TRUE(parts.skew.isApprox(Eigen::Vector3d(0.1, -0.2, 0.15), 1e-12));
+  EXPECT_TRUE(decompose(transform({25, -35, 45}, ones), center).euler_degrees().isApprox(Eigen::Vector3d(25, -35, 45), 1e-9));
+  Eigen::Affine3d mirror = Eigen::Affine3d::Identity();
+  mirror.linear()(2, 2) = -1;
+  EXPECT_THROW(decompose(mirror, center), InvalidArgument);
+}
+
+TEST(LinearParametersTest, StartIsTheNearestOfTheModelAndAUnitStepMovesTheEdgeByAMillimetre) {
+  const Eigen::Vector3d center(10, -20, 30);
+  const Eigen::Affine3d a = transform({30, 20, -10}, {5, 6, 7}, {1.2, 0.8, 1.05}, {0.1, -0.2, 0.15});
+  const LinearParameters affine(LinearModel::affine, center, 80, a);
+  EXPECT_TRUE(affine.affine(affine.start()).isApprox(a, 1e-12));
+  const LinearParameters rigid(LinearModel::rigid, center, 80, a);
+  const Eigen::Affine3d r = rigid.affine(rigid.start());
+  EXPECT_TRUE((r.linear().transpose() * r.linear()).isIdentity(1e-12));
+  EXPECT_TRUE((r * center).isApprox(a * center, 1e-12));
+  for (const int i : {0, 4}) {
+    Eigen::VectorXd p = rigid.start();
+    p[i] += 1;
+    const Eigen::Vector3d edge = center + 80 * Eigen::Vector3d::UnitZ();
+    EXPECT_NEAR((rigid.affine(p) * edge - r * edge).norm(), 1, 0.35);
+  }
+}
+
+TEST(RotationSearch, SpreadRotationsCoverEverything) {
+  const std::vector<Eigen::Matrix3d> grid = spread_rotations(600);
+  std::srand(1);
+  for (int i = 0; i < 50; ++i) {
+    const Eigen::Matrix3d r = Eigen::Quaterniond::UnitRandom().toRotationMatrix();
+    double nearest = 360;
+    for (const Eigen::Matrix3d& g : grid)
+      nearest = std::min(nearest, double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
+    EXPECT_LT(nearest, 30);
+  }
+}
+
+/// A curved valley that is awkward along the axes.
+double valley(const Eigen::VectorXd& p) {
+  const double a = p[0] + p[1] - 3, b = p[0] - p[1] + 0.1 * p[2] * p[2], c = p[2] - 1;
+  return a * a + 5 * b * b + 0.5 * c * c;
+}
+
+TEST(Powell, FindsTheMinimumAndRemembers) {
+  Observer silent;
+  std::vector<Eigen::VectorXd> asked;
+  const PlainCost cost = [&](const Eigen::VectorXd& p) {
+    asked.push_back(p);
+    return valley(p);
+  };
+  PowellOptions o;
+  int evaluations[2];
+  for (const double resolution : {0.0, 0.05}) {
+    asked.clear();
+    o.resolution = Eigen::VectorXd::Constant(3, resolution);
+    LevelRecord record;
+    Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+    EXPECT_LT(minimize_powell(cost, p, o, record, silent), resolution == 0 ? 1e-3 : 0.1);
+    EXPECT_NEAR(p[2], 1, 0.2);
+    evaluations[resolution > 0] = int(asked.size());
+    if (resolution == 0) continue;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(((asked[i] - asked[j]).array().abs() < resolution).all());
+  }
+  EXPECT_LT(evaluations[1], evaluations[0]);
+}
+
+TEST(Powell, ACostWithMemoryAsksOnce) {
+  RememberedCost cost([](const Eigen::VectorXd& p) { return p[0]; }, Eigen::Vector2d(0.1, 1));
+  EXPECT_EQ(cost(Eigen::Vector2d(1, 1)), 1);
+  EXPECT_EQ(cost(Eigen::Vector2d(1.05, 1.9)), 1);
+  EXPECT_EQ(cost.evaluations(), 1);
+  EXPECT_EQ(cost.recalls(), 1);
+  EXPECT_EQ(cost(Eigen::Vector2d(1.15, 1)), 1.15);
+  EXPECT_EQ(cost.evaluations(), 2);
+}
+
+TEST(HillClimbing, FindsTheMinimum) {
+  Observer silent;
+  LevelRecord record;
+  PowellOptions o;
+  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+  EXPECT_LT(minimize_hill(valley, p, o, record, silent), 0.01);
+}
+
+TEST(QuasiNewton, FindsTheMinimumAndLeavesTheCurvature) {
+  Observer silent;
+  LevelRecord record;
+  const SmoothCost smooth = [](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
+    if (gradient) {
+      gradient->resize(3);
+      for (int i = 0; i < 3; ++i) {
+        Eigen::VectorXd a = p, b = p;
+        a[i] += 1e-5, b[i] -= 1e-5;
+        (*gradient)[i] = (valley(a) - valley(b)) / 2e-5;
+      }
+    }
+    return valley(p);
+  };
+  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+  Eigen::MatrixXd curvature;
+  EXPECT_LT(minimize_quasi_newton(smooth, p, curvature, {}, record, silent), 1e-4);
+  EXPECT_EQ(curvature.rows(), 3);
+  for (std::size_t i = 1; i < record.iterations.size(); ++i) EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
+}
+
+}  // namespace
+}  // namespace freeflow
