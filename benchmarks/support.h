@@ -4,6 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -38,7 +39,7 @@ inline double bandwidth_of(Context& ctx) {
   return cpu;
 }
 
-/// Times `work`, twenty calls between two waits, and reports its least traffic against the copy. `matches` must hold first: a
+/// Times `work`, up to twenty calls between two waits, and reports its least traffic against the copy. `matches` must hold first: a
 /// wrong result is not timed.
 inline void time(benchmark::State& state, Context& ctx, double least_bytes, bool matches, const std::function<void()>& work) {
   if (!matches) {
@@ -46,15 +47,18 @@ inline void time(benchmark::State& state, Context& ctx, double least_bytes, bool
     return;
   }
   const double bandwidth = bandwidth_of(ctx);
-  const int calls = ctx.device().is_cuda() ? 20 : 1;
-  work();
-  double seconds = 0;
-  for (auto _ : state) {
+  const auto once = [&](int calls) {
     ctx.synchronize();
     const auto start = std::chrono::steady_clock::now();
     for (int k = 0; k < calls; ++k) work();
     ctx.synchronize();
-    const double lap = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() / calls;
+  };
+  // Several calls between two waits, so that the wait does not count; one of a slow scheme hides it alone.
+  const int calls = ctx.device().is_cuda() ? std::clamp(int(0.02 / once(1)), 1, 20) : 1;
+  double seconds = 0;
+  for (auto _ : state) {
+    const double lap = once(calls);
     state.SetIterationTime(lap);
     seconds += lap;
   }

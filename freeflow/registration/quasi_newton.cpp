@@ -51,6 +51,7 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
     return value;
   }
   bool retried = false;
+  int idle = 0;  // iterations in a row that gained next to nothing: a bent valley has such stretches
   for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
     if (observer.stop_requested()) throw Cancelled{};
     if (options.curvature) inverse_hessian = inverse(options.curvature(p, value));
@@ -94,7 +95,8 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
     value = trial_value;
     gradient = trial_gradient;
     append(level, observer, value, t * reach);
-    if (t * reach < options.smallest_step || gained < options.tolerance * std::abs(value)) {
+    idle = gained < options.tolerance * std::abs(value) ? idle + 1 : 0;
+    if (t * reach < options.smallest_step || idle == 3) {
       level.stopped_because = "converged";
       break;
     }

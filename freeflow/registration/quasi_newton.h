@@ -18,7 +18,7 @@ struct QuasiNewtonOptions {
   double first_step = 1;        ///< largest change of a parameter in the first step, when nothing is known of the curvature
   double longest_step = 10;     ///< of any parameter in any step
   double smallest_step = 0.01;  ///< ends below
-  double tolerance = 1e-6;      ///< ends when an iteration lowers the cost by less than this part of it
+  double tolerance = 1e-6;      ///< ends when three iterations in a row lower the cost by less than this part of it
   /// Gauss-Newton instead: the curvature at a point whose cost is known; empty for BFGS.
   std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> curvature;
 };

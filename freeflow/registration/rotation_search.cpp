@@ -57,17 +57,18 @@ void stop_if_asked(Observer& observer) {
 }  // namespace
 
 std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting, const Eigen::Affine3d& start, int wanted) {
-  constexpr int grid = 600, beams = 24;
+  constexpr int grid = 600, beams = 16;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;
   CandidateSearch search(ctx, setting.levels[0], content, setting.record);
   const AboutCenters about(setting.levels, start);
   std::vector<LinearCandidate> all{{start, 0}, about.unturned()};
   for (const Eigen::Matrix3d& rotation : spread_rotations(grid)) all.push_back(about.turned(rotation));
-  score_first(search, setting.guard, all, CandidateSampling::linear);
+  score_first(search, setting.guard, all, CandidateSampling::nearest);
   // The start and its rotation keep a beam of their own whatever they score.
   std::vector<LinearCandidate> beam = distinct(all, content.center, 15, 0.25 * radius, beams);
   beam.insert(beam.begin(), all.begin(), all.begin() + 2);
+  search.score(beam, CandidateSampling::linear, setting.guard.smallest());  // as their neighbours are
   const PatternStep steps[] = {{0.25 * radius, 18}, {0.25 * radius, 18}, {0.12 * radius, 10}, {0.12 * radius, 10}, {0.06 * radius, 5}};
   for (const PatternStep& step : steps) {
     stop_if_asked(setting.observer);

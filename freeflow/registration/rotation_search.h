@@ -17,7 +17,7 @@ struct SearchSetting {
 };
 
 /// The search of LinearSearch::automatic: the start, and about the centres of mass the start's rotation and a grid over all rotations;
-/// the best 24 move on by pattern search in rotation and translation. The most promising `wanted`, best first.
+/// the best 16 move on by pattern search in rotation and translation. The most promising `wanted`, best first.
 std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting, const Eigen::Affine3d& start, int wanted);
 
 /// Stage 1 of FLIRT as Li 2016 (section 2.2) has it: 6x6x6 rotations with a local search of translation (and scale, unless rigid), then

@@ -4,9 +4,9 @@
 // Over the window about voxel x, w_y the window's weights on the voxels y where both images have a value:
 //   A = cov(fixed, warped), B = var(fixed), C = var(warped)       LNCC(x) = A^2 / ((B + e) (C + e))
 // The cost is -(mean of LNCC over the overlapping voxels x), in [-1, 0]; the force is the exact derivative of that with the overlap held
-// fixed. e = epsilon^2 keeps flat windows at 0 and the force bounded. Intensities are measured in the robust range of their image (shifted
-// to
-// [-0.5, 0.5], cut at -2 and 2, so that one hot voxel cannot drown its window), so epsilon is a standard deviation in parts of that range.
+// fixed. e = epsilon^2 keeps flat windows at 0 and the force bounded. Intensities are measured in the robust range of their image,
+// shifted to [-0.5, 0.5] and cut at -2 and 2, so that one hot voxel cannot drown its window: epsilon is a standard deviation in parts of
+// that range.
 // Cost: the window sums do not depend on the radius (window_sum.h). At the grid's border the window is what lies inside.
 #pragma once
 
