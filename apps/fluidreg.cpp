@@ -41,9 +41,11 @@ struct FluidregOptions {
 po::options_description all_options(FluidregOptions& o) {
   const auto text = [](std::string& value) { return po::value(&value)->default_value(value); };
   o.common.similarity = "lncc";
+  o.common.levels = FlowOptions{}.levels;
   po::options_description own("Flow");
   own.add_options()  //
-      ("model", text(o.model)->value_name("flow"), "flow: greedy compositive flow along the measure's force")(
+      ("model", text(o.model)->value_name("flow|demons"),
+       "flow: greedy compositive flow; demons: log-domain diffeomorphic demons, with -s ssd the symmetric ones")(
           "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
           "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
           "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
@@ -67,8 +69,10 @@ Sigma parse_sigma(const std::string& option, const std::string& text) {
 }
 
 FlowOptions library_options(const FluidregOptions& o) {
-  require(o.model == "flow", "--model '" + o.model + "' is not one of flow");
+  const auto model = parse_flow_model(o.model);
+  require(model.has_value(), "--model '" + o.model + "' is not one of flow, demons");
   FlowOptions flow;
+  flow.model = *model;
   flow.similarity = similarity_choice(o.common);
   flow.levels = o.common.levels;
   flow.iterations = parse_iterations(o.common.iterations);

@@ -15,6 +15,22 @@ DisplacementField compose(Context& ctx, const DisplacementField& first, const Di
   return out;
 }
 
+void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings) {
+  require(squarings >= 0 && squarings <= 30, "the number of squarings must lie between 0 and 30");
+  FieldView<float> now = squarings % 2 ? spare : u, next = squarings % 2 ? u : spare;
+  for_each_voxel(ctx, v.extent, ScaleFieldBody{v, now, 1.0f / float(1 << squarings)});
+  for (int k = 0; k < squarings; ++k) {
+    for_each_voxel(ctx, v.extent, ComposeBody{now, now, next, 1.0f, 1.0f});
+    std::swap(now, next);
+  }
+}
+
+DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings) {
+  DisplacementField u(ctx, v.geometry()), spare(ctx, v.geometry());
+  exponential(ctx, v.view(), u.view(), spare.view(), squarings);
+  return u;
+}
+
 InverseResidual inverse_residual(Context& ctx, const DisplacementField& u, const DisplacementField& v) {
   require(same_grid(u.geometry(), v.geometry()), "the field and its inverse do not share a grid");
   const ReduceWorkspace work(ctx, u.extent().count(), 2);

@@ -6,6 +6,7 @@
 namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const ComposeBody&);
+template void for_each_voxel(backend::Cuda, Extent, const ScaleFieldBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InvertBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InverseResidualFieldBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InverseCorrectionBody&);

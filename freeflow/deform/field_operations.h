@@ -10,6 +10,12 @@ namespace freeflow {
 /// The displacement of x -> first(x) followed by second: w(x) = u1(x) + u2(x + u1(x)). Both on one grid.
 DisplacementField compose(Context& ctx, const DisplacementField& first, const DisplacementField& second);
 
+/// The displacement of the flow along a stationary velocity v for unit time, by scaling and squaring (Arsigny 2006): v / 2^squarings,
+/// composed with itself `squarings` times. That of -v is its inverse. Velocities up to 2^(squarings - 1) voxels are exact enough.
+DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings = 7);
+/// The same into `u`; `spare` is overwritten. Neither allocates nor waits. The three must not overlap.
+void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings = 7);
+
 struct InverseOptions {
   int max_iterations = 20;         ///< Newton steps per voxel; most need three
   double tolerance_voxels = 1e-3;  ///< of the equation at the inverse's own voxels

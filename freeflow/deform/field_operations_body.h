@@ -21,6 +21,16 @@ struct ComposeBody {
   }
 };
 
+struct ScaleFieldBody {
+  FieldView<const float> in;
+  FieldView<float> out;
+  float factor;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const std::size_t n = in.extent.count(), i = (std::size_t(z) * in.extent.y + y) * in.extent.x + x;
+    for (int c = 0; c < 3; ++c) out.data[i + c * n] = factor * in.data[i + c * n];
+  }
+};
+
 /// Solves v + u(y + v) = 0 at every y by Newton's method on the trilinear u, backtracking where a step does not help.
 struct InvertBody {
   FieldView<const float> u;

@@ -5,14 +5,22 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/registration/demons_force.h>
 #include <freeflow/registration/flow_body.h>
 #include <freeflow/registration/pyramid.h>
 #include <freeflow/registration/unfold.h>
 
 namespace freeflow {
+
+std::optional<FlowModel> parse_flow_model(std::string_view name) {
+  if (name == "flow") return FlowModel::compositive;
+  if (name == "demons") return FlowModel::demons;
+  return std::nullopt;
+}
 
 namespace {
 
@@ -32,7 +40,8 @@ std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const 
                                const Masks& masks) {
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
   const std::size_t images = 8 * (nf + nm) + mask_bytes(masks.fixed) + mask_bytes(masks.moving);
-  const std::size_t sum = images + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + 36 * nf;
+  const std::size_t sum =
+      images + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + (options.model == FlowModel::demons ? 52 : 36) * nf;
   // Tables, reduction scratch and histograms: small, but a promise of "at most" must hold on small images too.
   return sum + sum / 50 + (std::size_t(1) << 20);
 }
@@ -108,10 +117,10 @@ class FlowRun {
     const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, fixed_factors_[l]);
     const Volume<float> m = pyramid_level(ctx_, moving_, masks_.moving, moving_factors_[l]);
     if (l == 0) {
-      u_ = DisplacementField(ctx_, f.geometry());
-      u_.fill_zero(ctx_);
+      state_ = DisplacementField(ctx_, f.geometry());
+      state_.fill_zero(ctx_);
     } else {
-      u_ = resample(ctx_, u_, f.geometry());
+      state_ = resample(ctx_, state_, f.geometry());
     }
     similarity_->prepare(ctx_, {f, m, map_between(f, m)});
     LevelRecord level;
@@ -119,7 +128,7 @@ class FlowRun {
     level.levels = options_.levels;
     level.grid = f.extent();
     level.max_iterations = options_.iterations_of_level(l);
-    descend(level, observer);
+    descend({f, m, map_between(f, m)}, level, observer);
     level.seconds = seconds_since(start);
     observer.on_level_done(level);
     return level;
@@ -128,7 +137,8 @@ class FlowRun {
   /// The displacement on the fixed grid, without folds. Ends the run: the measure's memory is given back.
   UnfoldResult finish(DisplacementField& displacement) {
     similarity_.reset();
-    displacement = std::move(u_);
+    displacement = log_domain() ? exponential(ctx_, state_) : std::move(state_);
+    state_ = {};
     return unfold(ctx_, displacement);
   }
 
@@ -137,13 +147,16 @@ class FlowRun {
   }
 
  private:
-  void descend(LevelRecord& level, Observer& observer) {
-    const Geometry& grid = u_.geometry();
+  void descend(const ImagePair& images, LevelRecord& level, Observer& observer) {
+    const Geometry& grid = state_.geometry();
     const std::size_t voxels = grid.extent.count();
     const double smallest = grid.spacing.minCoeff();
     const GaussianFilter update_filter(ctx_, grid.extent, in_voxels(options_.sigma_update, grid), options_.smoother);
     const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field, grid), options_.smoother);
-    DisplacementField force(ctx_, grid), velocity(ctx_, grid);
+    DisplacementField force(ctx_, grid), velocity(ctx_, grid), exponential_of_state;
+    std::optional<DemonsForce> demons;
+    if (log_domain()) exponential_of_state = DisplacementField(ctx_, grid);
+    if (log_domain() && options_.similarity.kind == SimilarityKind::ssd) demons.emplace(ctx_, images);
     const ReduceWorkspace work(ctx_, voxels, 2);
     const Buffer<double> cost(ctx_, 1), sums(ctx_, 2);
     const Buffer<float> scale(ctx_, 1);
@@ -153,10 +166,13 @@ class FlowRun {
     double last_step = 0;
     for (int k = 0;; ++k) {
       const bool last = k == level.max_iterations;
-      similarity_->evaluate(ctx_, std::as_const(u_).view(), last ? FieldView<float>{nullptr, grid.extent} : force.view(), cost.data());
+      if (log_domain()) exponential(ctx_, std::as_const(state_).view(), exponential_of_state.view(), force.view());
+      const FieldView<const float> u = log_domain() ? std::as_const(exponential_of_state).view() : std::as_const(state_).view();
+      similarity_->evaluate(ctx_, u, last || demons ? FieldView<float>{nullptr, grid.extent} : force.view(), cost.data());
       if (!last) {
+        if (demons) demons->evaluate(ctx_, u, pace.step(), force.view());
         update_filter.apply(ctx_, force.view(), velocity.view());
-        reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
+        if (!demons) reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
       }
       ++level.evaluations;
       const double now = cost.to_host(ctx_)[0];  // the one wait of an iteration
@@ -167,22 +183,27 @@ class FlowRun {
       level.stopped_because = last ? "iterations" : "converged";
       if (last || !pace.goes_on(now)) return;
       last_step = pace.step();
-      for_each_voxel(ctx_, Extent{1, 1, 1}, FlowScaleBody{sums.data(), usual_speed * last_step, scale.data()});
-      for_each_voxel(ctx_, grid.extent,
-                     FlowComposeBody{moving, std::as_const(u_).view(), force.view(), scale.data(), float(1 / last_step)});
-      if (field_filter.smooths())
-        field_filter.apply(ctx_, force.view(), u_.view());
+      for_each_voxel(ctx_, Extent{1, 1, 1}, FlowScaleBody{demons ? nullptr : sums.data(), usual_speed * last_step, scale.data()});
+      const FlowMotion motion{moving, scale.data(), demons ? 0.0f : float(1 / last_step)};
+      if (log_domain())
+        for_each_voxel(ctx_, grid.extent, FlowAddBody{motion, std::as_const(state_).view(), force.view()});
       else
-        std::swap(u_, force);
+        for_each_voxel(ctx_, grid.extent, FlowComposeBody{motion, std::as_const(state_).view(), force.view()});
+      if (field_filter.smooths())
+        field_filter.apply(ctx_, force.view(), state_.view());
+      else
+        std::swap(state_, force);
     }
   }
+
+  bool log_domain() const { return options_.model == FlowModel::demons; }
 
   Context& ctx_;
   const Volume<float>&fixed_, &moving_;
   const FlowOptions& options_;
   const Masks& masks_;
   std::vector<Factors> fixed_factors_, moving_factors_;
-  DisplacementField u_;
+  DisplacementField state_;  // u, or the velocity whose exponential it is
   std::unique_ptr<SimilarityMeasure> similarity_;
 };
 

@@ -7,12 +7,21 @@
 // an inverse, and so has what they compose to. Where sampling still leaves a fold, it is taken out at the end (unfold.h) and reported.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include <freeflow/registration/ffd.h>
 #include <freeflow/regularize/smoother.h>
 
 namespace freeflow {
+
+enum class FlowModel {
+  compositive,  ///< as above
+  demons  ///< log-domain diffeomorphic demons (Vercauteren 2008): u = exp(v), v <- G_field * (v + t G_update * force), so that -v gives
+          ///< the inverse; with ssd the force is symmetric demons' (demons_force.h), with other measures it is scaled as above
+};
+std::optional<FlowModel> parse_flow_model(std::string_view name);
 
 /// A standard deviation.
 struct Sigma {
@@ -21,8 +30,9 @@ struct Sigma {
 };
 
 struct FlowOptions {
+  FlowModel model = FlowModel::compositive;
   SimilarityChoice similarity{SimilarityKind::lncc};
-  int levels = 3;
+  int levels = 4;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 20 on the finest, 40 above it, then 60
   Sigma sigma_update{1.7}, sigma_field{0.7};
   double step = 0.5;  ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1

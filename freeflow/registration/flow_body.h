@@ -27,33 +27,59 @@ struct FlowSpeedBody : SumBody {
   }
 };
 
-/// What brings the root mean square of the moving voxels' speeds to `speed`.
+/// What brings the root mean square of the moving voxels' speeds to `speed`; without sums: 1.
 struct FlowScaleBody {
   const double* sums;
   double speed;
   float* scale;
-  FREEFLOW_HD void operator()(int, int, int) const { *scale = sums[0] > 0 ? float(speed / sqrt(sums[0] / sums[1])) : 0.0f; }
+  FREEFLOW_HD void operator()(int, int, int) const { *scale = !sums ? 1.0f : sums[0] > 0 ? float(speed / sqrt(sums[0] / sums[1])) : 0.0f; }
 };
 
-/// out(x) = d + u(x + d), d the scaled velocity, bent so that no voxel moves farther than `step`: d / sqrt(1 + |d|^2 / step^2).
-struct FlowComposeBody {
+/// The motion of one iteration in voxels: the scaled velocity, bent so that no voxel moves farther than the step: d / sqrt(1 + |d|^2 /
+/// step^2).
+struct FlowMotion {
   FlowVelocity velocity;
-  FieldView<const float> u;
-  FieldView<float> out;
   const float* scale;
-  float per_step;  // 1 / step
+  float per_step;  // 1 / step in smallest sides; 0: as it is
 
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = u.extent.count(), i = (std::size_t(z) * u.extent.y + y) * u.extent.x + x;
+  FREEFLOW_HD void at(std::size_t i, float d[3]) const {
+    const std::size_t n = velocity.v.extent.count();
     const float t = *scale;
     float a[3];  // in smallest sides
     for (int c = 0; c < 3; ++c) a[c] = t * velocity.v.data[i + c * n] * velocity.per_side[c];
     const float excess = per_step * per_step * fma_(a[0], a[0], fma_(a[1], a[1], a[2] * a[2])), bend = 1.0f / sqrtf(1.0f + excess);
-    const float d[3] = {bend * a[0] * velocity.per_side[0], bend * a[1] * velocity.per_side[1], bend * a[2] * velocity.per_side[2]};
+    for (int c = 0; c < 3; ++c) d[c] = bend * a[c] * velocity.per_side[c];
+  }
+};
+
+/// out(x) = d + u(x + d).
+struct FlowComposeBody {
+  FlowMotion motion;
+  FieldView<const float> u;
+  FieldView<float> out;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const std::size_t n = u.extent.count(), i = (std::size_t(z) * u.extent.y + y) * u.extent.x + x;
+    float d[3];
+    motion.at(i, d);
     const CellOnAxis cx = locate(float(x) + d[0], u.extent.x), cy = locate(float(y) + d[1], u.extent.y),
                      cz = locate(float(z) + d[2], u.extent.z);
     for (int c = 0; c < 3; ++c)
       out.data[i + c * n] = d[c] + interpolate(fetch_cell(u.data + c * n, u.extent, cx, cy, cz), cx.fraction, cy.fraction, cz.fraction);
+  }
+};
+
+/// out(x) = v(x) + d: the composition in the logarithm, to first order.
+struct FlowAddBody {
+  FlowMotion motion;
+  FieldView<const float> v;
+  FieldView<float> out;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const std::size_t n = v.extent.count(), i = (std::size_t(z) * v.extent.y + y) * v.extent.x + x;
+    float d[3];
+    motion.at(i, d);
+    for (int c = 0; c < 3; ++c) out.data[i + c * n] = v.data[i + c * n] + d[c];
   }
 };
 

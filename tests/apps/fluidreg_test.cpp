@@ -71,9 +71,9 @@ TEST_F(Fluidreg, TheLinearStageComesFirst) {
   EXPECT_TRUE(nlohmann::json::parse(slurp(folder / "a_report.json")).contains("linear"));
 }
 
-TEST_F(Fluidreg, EveryMeasureAndSmootherRuns) {
-  for (const char* options : {"-s ssd", "-s nmi --sigma-update 3mm", "-s cr --step 0.25", "--smoother recursive --sigma-field 2mm",
-                              "--smoother separable --sigma-field 0"}) {
+TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
+  for (const char* options : {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm", "-s cr --step 0.25",
+                              "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0"}) {
     const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }

@@ -49,6 +49,19 @@ TEST_P(Field, ComposingLinearFieldsMultipliesTheirMaps) {
         }
 }
 
+TEST_P(Field, TheExponentialOfATranslationIsThatAndOfMinusVTheInverse) {
+  const Geometry g = plain_geometry({40, 36, 32});
+  const DisplacementField shift(ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(1.5, -2, 0.25); }));
+  for (int squarings : {0, 5, 8}) {
+    const std::vector<float> u = exponential(ctx, shift, squarings).to_host(ctx);
+    for (std::size_t i = 0; i < g.extent.count(); ++i) ASSERT_NEAR(u[i], 1.5, float_rounding);
+  }
+  const InverseResidual r = inverse_residual(ctx, exponential(ctx, waves(ctx, g, 3)), exponential(ctx, waves(ctx, g, -3)));
+  EXPECT_LT(r.mean_voxels, inverse_mean_voxels);
+  EXPECT_EQ(exponential(ctx, waves(ctx, g, 3)).to_host(ctx), exponential(cpu, waves(cpu, g, 3)).to_host(cpu));
+  EXPECT_THROW(exponential(ctx, shift, -1), InvalidArgument);
+}
+
 TEST_P(Field, InverseOfALargeSmoothFieldIsMeasuredSmall) {
   const Geometry g = oblique_geometry({48, 44, 40});
   const DisplacementField u = waves(ctx, g, 3.5);

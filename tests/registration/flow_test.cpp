@@ -41,6 +41,20 @@ TEST_P(Flow, EveryMeasureRecoversAKnownWarp) {
   }
 }
 
+TEST_P(Flow, DemonsRecoverAKnownWarpWithAnInverse) {
+  const Phantom p = usual_phantom(false);
+  for (const SimilarityKind kind : {SimilarityKind::ssd, SimilarityKind::lncc}) {
+    FlowOptions o = quick(kind);
+    o.model = FlowModel::demons;
+    const RegistrationResult r = run(ctx, p, o);
+    EXPECT_LT(p.error(ctx, r.displacement), 0.9) << int(kind);
+    EXPECT_EQ(r.jacobian.folded_voxels, 0u);
+    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels);
+    Context two({}, 2);
+    EXPECT_EQ(run(two, p, o).displacement.to_host(two), r.displacement.to_host(ctx));
+  }
+}
+
 TEST_P(Flow, RecoversAKnownWarpAcrossContrasts) {
   const Phantom p = usual_phantom(true);
   EXPECT_LT(p.error(ctx, run(ctx, p, quick(SimilarityKind::mi)).displacement), 0.9);
@@ -143,6 +157,7 @@ TEST_P(Flow, PredictionIsNeverTooSmall) {
       FlowOptions o = quick(kind);
       o.levels = levels;
       o.iterations = {1};
+      o.model = levels == 3 ? FlowModel::demons : FlowModel::compositive;
       run(fresh, p, o);
       EXPECT_LE(fresh.statistics().peak_bytes, predict_flow_bytes(fresh, p.fixed, p.moving, o)) << int(kind);
     }
