@@ -39,7 +39,7 @@ po::options_description common_options(CommonOptions& v) {
           "cr: width over which voxels at the moving image's border count less; 0 for none")("levels", number(v.levels)->value_name("N"),
                                                                                              "levels of the image pyramid")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
-       "at most so many iterations, coarse to fine: one value or one per level (default 100, and 60 on the finest)")  //
+       "at most so many iterations, coarse to fine: one value or one per level; the default depends on the program")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
   run.add_options()                                                                                                 //
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"), "where to compute; auto takes the first GPU")  //
