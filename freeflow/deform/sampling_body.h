@@ -56,7 +56,7 @@ FREEFLOW_HD float interpolate(const Cell& c, float tx, float ty, float tz) {
 }
 
 #ifdef __CUDA_ARCH__
-/// The cell of a position that no clamp touches, as most are: the same bits with half the instructions. The CPU has no use
+/// The cell of a position that no clamp touches, as most are: the same bits with fewer instructions. The CPU has no use
 /// for it, since a branch keeps the loop from being vectorised.
 struct InnerCell {
   bool inside;

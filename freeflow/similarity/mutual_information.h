@@ -72,8 +72,8 @@ class MutualInformation : public SimilarityMeasure {
   /// The derivative of every joint bin, into slopes_.
   void differentiate(Context& ctx, double* cost);
   InformationPoint point(FieldView<const float> u) const;
-  /// Whether to warp first and count then. A GPU weighs windows faster that way: sampling and windows in one kernel leave half its threads
-  /// without registers.
+  /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one kernel leave half its threads without
+  /// registers. Chosen from the parts' times (docs/performance.md).
   bool warps_first(const Context& ctx) const;
   bool smooths() const { return options_.estimator == Estimator::hard; }
 
