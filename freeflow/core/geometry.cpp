@@ -1,6 +1,7 @@
 #include <freeflow/core/geometry.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 #include <freeflow/core/error.h>
@@ -21,6 +22,7 @@ Eigen::Vector3d Geometry::center() const { return index_to_world() * (0.5 * Eige
 void Geometry::validate(const char* what) const {
   const std::string name = what;
   require(extent.x > 0 && extent.y > 0 && extent.z > 0, name + " has a side of no voxels");
+  require(std::int64_t(extent.y) * extent.z <= INT32_MAX, name + " has more than 2^31 rows; crop it, or turn its longest side to x");
   require(spacing.allFinite() && spacing.minCoeff() > 0, name + " has a voxel spacing that is not positive");
   require(origin.allFinite() && direction.allFinite(), name + " has an origin or direction that is not finite");
   require((direction.transpose() * direction - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff() < 1e-4,

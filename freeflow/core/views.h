@@ -13,6 +13,10 @@ struct Extent {
   int x = 0, y = 0, z = 0;
 
   FREEFLOW_HD std::size_t count() const { return std::size_t(x) * std::size_t(y) * std::size_t(z); }
+  /// Where voxel (i, j, k) lies in a dense volume. Rows are numbered in 32 bits, which spares a GPU most of its index arithmetic.
+  FREEFLOW_HD std::size_t offset(int i, int j, int k) const {
+    return std::size_t(unsigned(k) * unsigned(y) + unsigned(j)) * unsigned(x) + unsigned(i);
+  }
   FREEFLOW_HD int operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
   friend FREEFLOW_HD bool operator==(Extent a, Extent b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 };
@@ -23,7 +27,7 @@ struct VolumeView {
   T* data = nullptr;
   Extent extent;
 
-  FREEFLOW_HD std::size_t offset(int x, int y, int z) const { return (std::size_t(z) * extent.y + y) * extent.x + x; }
+  FREEFLOW_HD std::size_t offset(int x, int y, int z) const { return extent.offset(x, y, z); }
   FREEFLOW_HD T& operator()(int x, int y, int z) const { return data[offset(x, y, z)]; }
   FREEFLOW_HD operator VolumeView<const T>() const requires(!std::is_const_v<T>) { return {data, extent}; }
 };

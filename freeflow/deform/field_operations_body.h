@@ -26,7 +26,7 @@ struct ScaleFieldBody {
   FieldView<float> out;
   float factor;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = in.extent.count(), i = (std::size_t(z) * in.extent.y + y) * in.extent.x + x;
+    const std::size_t n = in.extent.count(), i = in.extent.offset(x, y, z);
     for (int c = 0; c < 3; ++c) out.data[i + c * n] = factor * in.data[i + c * n];
   }
 };
@@ -77,7 +77,7 @@ struct InvertBody {
   }
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = u.extent.count(), i = (std::size_t(z) * u.extent.y + y) * u.extent.x + x;
+    const std::size_t n = u.extent.count(), i = u.extent.offset(x, y, z);
     const Vec3f at{float(x), float(y), float(z)};
     float d[3] = {-u.data[i], -u.data[i + n], -u.data[i + 2 * n]};
     Residual now = residual(at, d);
@@ -138,7 +138,7 @@ struct InverseCorrectionBody {
   FieldView<const float> residual;
   FieldView<float> v;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = v.extent.count(), i = (std::size_t(z) * v.extent.y + y) * v.extent.x + x;
+    const std::size_t n = v.extent.count(), i = v.extent.offset(x, y, z);
     const Vec3f p{float(x) + v.data[i], float(y) + v.data[i + n], float(z) + v.data[i + 2 * n]};
     for (int c = 0; c < 3; ++c) v.data[i + c * n] -= sample_linear_clamped(residual.plane(c), p);
   }

@@ -11,7 +11,7 @@ struct DisplacedPoint {
   FieldView<const float> u;  // null data: no displacement
 
   FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
-    const std::size_t n = u.extent.count(), i = (std::size_t(z) * u.extent.y + y) * u.extent.x + x;
+    const std::size_t n = u.extent.count(), i = u.extent.offset(x, y, z);
     if (!u.data) return map_point(map, float(x), float(y), float(z));
     return map_point(map, float(x) + u.data[i], float(y) + u.data[i + n], float(z) + u.data[i + 2 * n]);
   }
@@ -134,6 +134,7 @@ struct ReplaceNanBody {
 };
 
 struct WarpValuesBody {
+  static constexpr int blocks_at_once = 8;
   DisplacedPoint point;
   VolumeView<const float> moving;
   VolumeView<float> warped;

@@ -59,7 +59,7 @@ struct FlowComposeBody {
   FieldView<float> out;
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = u.extent.count(), i = (std::size_t(z) * u.extent.y + y) * u.extent.x + x;
+    const std::size_t n = u.extent.count(), i = u.extent.offset(x, y, z);
     float d[3];
     motion.at(i, d);
     const CellOnAxis cx = locate(float(x) + d[0], u.extent.x), cy = locate(float(y) + d[1], u.extent.y),
@@ -76,7 +76,7 @@ struct FlowAddBody {
   FieldView<float> out;
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = v.extent.count(), i = (std::size_t(z) * v.extent.y + y) * v.extent.x + x;
+    const std::size_t n = v.extent.count(), i = v.extent.offset(x, y, z);
     float d[3];
     motion.at(i, d);
     for (int c = 0; c < 3; ++c) out.data[i + c * n] = v.data[i + c * n] + d[c];

@@ -45,7 +45,7 @@ struct BendingTermsBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = coefficients.extent;
-    const std::size_t count = n.count(), i = (std::size_t(z) * n.y + y) * n.x + x;
+    const std::size_t count = n.count(), i = n.offset(x, y, z);
     const bool inner = node::is_inner(x, y, z, n);
     for (int c = 0; c < 3; ++c) {
       float d[bending::terms] = {};
@@ -79,7 +79,7 @@ struct BendingForceBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = force.extent;
-    const std::size_t count = n.count(), i = (std::size_t(z) * n.y + y) * n.x + x;
+    const std::size_t count = n.count(), i = n.offset(x, y, z);
     float scale[bending::terms];
     for (int t = 0; t < bending::terms; ++t) scale[t] = bending::scale(t, spacing);
     for (int c = 0; c < 3; ++c) {
@@ -109,7 +109,7 @@ struct LogJacobianTermsBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = coefficients.extent;
-    const std::size_t count = n.count(), i = (std::size_t(z) * n.y + y) * n.x + x;
+    const std::size_t count = n.count(), i = n.offset(x, y, z);
     float g[3][3] = {};
     const bool inner = node::is_inner(x, y, z, n);
     if (inner)
@@ -153,7 +153,7 @@ struct LogJacobianForceBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = force.extent;
-    const std::size_t count = n.count(), i = (std::size_t(z) * n.y + y) * n.x + x;
+    const std::size_t count = n.count(), i = n.offset(x, y, z);
     for (int c = 0; c < 3; ++c) {
       float sum = 0;
       for (int dz = -1; dz <= 1; ++dz)

@@ -144,7 +144,7 @@ struct LnccForceAlongZ {
   }
   static FREEFLOW_HD Terms<3> widen(const float* v) { return {{double(v[0]), double(v[1]), double(v[2])}}; }
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
-    const std::size_t n = force.extent.count(), i = (std::size_t(z) * force.extent.y + y) * force.extent.x + x;
+    const std::size_t n = force.extent.count(), i = force.extent.offset(x, y, z);
     const float f = read_only(fixed + i);
     const SampleWithGradient w = sample_linear_with_gradient(moving, point(x, y, z));
     const bool counts = (f == f) & (w.value == w.value);

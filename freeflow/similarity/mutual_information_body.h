@@ -11,6 +11,7 @@ namespace freeflow {
 
 /// marginals: first fixed_bins row sums, then moving_bins column sums.
 struct MarginalBody {
+  static constexpr int blocks_at_once = 1;  // few threads with many reads each: they may have all registers
   const std::uint64_t* histogram;
   std::uint64_t* marginals;
   int fixed_bins, moving_bins;
@@ -19,6 +20,7 @@ struct MarginalBody {
     const std::uint64_t* h = row ? histogram + std::size_t(i) * moving_bins : histogram + (i - fixed_bins);
     const int n = row ? moving_bins : fixed_bins, stride = row ? 1 : moving_bins;
     std::uint64_t sum = 0;
+#pragma unroll 16
     for (int k = 0; k < n; ++k) sum += h[std::size_t(k) * stride];
     marginals[i] = sum;
   }
@@ -159,6 +161,7 @@ struct InformationPoint {
 };
 
 struct ParzenForceBody {
+  static constexpr int blocks_at_once = 8;
   InformationPoint at;
   FieldView<float> force;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
