@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
-#include <freeflow/core/for_each_voxel.h>
 #include <freeflow/regularize/gaussian.h>
 #include <freeflow/regularize/smoother_body.h>
 
@@ -19,8 +17,8 @@ std::optional<Smoother> parse_smoother(std::string_view name) {
 
 namespace {
 
-constexpr double largest_separable = 64, largest_automatic = 4, smallest_recursive = 0.5;
-constexpr int chunk = 256, longest_radius = int(4 * largest_separable);
+constexpr double largest_separable = 64, largest_automatic = 3, smallest_recursive = 0.5;
+constexpr int chunk = 64;
 
 /// Deriche's fit of exp(-t^2 / 2) for t >= 0: sum of (a cos(w t) + b sin(w t)) exp(-l t).
 constexpr double deriche[2][4] = {{1.6797292232361107, 3.7348298269103580, 0.6318113174569493, 1.7831906544515104},
@@ -28,47 +26,71 @@ constexpr double deriche[2][4] = {{1.6797292232361107, 3.7348298269103580, 0.631
 
 std::array<RecursiveSection, 2> recursive_sections(double sigma) {
   std::array<RecursiveSection, 2> sections;
+  std::array<double, 6> exact[2];
   double gain = 0;
   for (int i = 0; i < 2; ++i) {
     const auto [a, b, w, l] = deriche[i];
     const double r = std::exp(-l / sigma), c = std::cos(w / sigma), s = std::sin(w / sigma);
     RecursiveSection& section = sections[i];
-    section.d1 = 2 * r * c;
-    section.d2 = r * r;
-    section.n0 = a;
-    section.n1 = r * (b * s - a * c);
-    section.m1 = section.n1 + section.n0 * section.d1;
-    section.m2 = -section.n0 * section.d2;
-    gain += section.steady_forward() + section.steady_backward();
+    section.d1 = float(2 * r * c);
+    section.d2 = float(-r * r);
+    const double n0 = a, n1 = r * (b * s - a * c), m1 = n1 + n0 * section.d1, m2 = n0 * section.d2;
+    const double per_steady = 1 / (1 - double(section.d1) - double(section.d2));  // of the rounded poles, so that the gain is theirs
+    exact[i] = {n0, n1, m1, m2, (n0 + n1) * per_steady, (m1 + m2) * per_steady};
+    gain += exact[i][4] + exact[i][5];
   }
-  for (RecursiveSection& s : sections)
-    for (double* numerator : {&s.n0, &s.n1, &s.m1, &s.m2}) *numerator /= gain;
+  for (int i = 0; i < 2; ++i) {
+    float* const rounded[] = {
+        &sections[i].n0, &sections[i].n1, &sections[i].m1, &sections[i].m2, &sections[i].steady_forward, &sections[i].steady_backward};
+    for (int k = 0; k < 6; ++k) *rounded[k] = float(exact[i][k] / gain);
+  }
   return sections;
 }
 
-/// The separable pass of SeparableAxisBody by rows: the sums of a chunk of a row grow together, one weight at a time.
-void separable_rows(backend::Cpu cpu, const SeparableAxisBody& body, int planes) {
+/// out = the sum of weights[k] * values[k * step ...]: the sums of a chunk grow together in registers.
+void weigh_chunk(const float* weights, int window, const float* values, int step, float* out) {
+  float sum[chunk] = {};
+  for (int k = 0; k < window; ++k) {
+    const float weight = weights[k], *v = values + k * step;
+    for (int i = 0; i < chunk; ++i) sum[i] = fma_(weight, v[i], sum[i]);
+  }
+  std::copy(sum, sum + chunk, out);
+}
+
+void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
   const LinesAlong& lines = body.lines;
-  const Extent n = lines.extent;
-  const int rows = n.y * n.z * planes, radius = body.radius, length = n[lines.axis];
+  const int radius = body.radius, window = 2 * radius + 1, length = lines.extent[lines.axis], nx = lines.extent.x;
   const std::size_t stride = lines.stride();
-#pragma omp parallel for schedule(static) num_threads(cpu.threads) if (std::size_t(rows) * n.x >= 8192)
-  for (int row = 0; row < rows; ++row) {
-    const int y = row % n.y, z = row / n.y;
-    float sum[chunk], padded[chunk + 2 * longest_radius];
-    for (int x = 0; x < n.x; x += chunk) {
-      const int count = std::min(chunk, n.x - x);
-      const float* line = body.in + lines.start(x, y, z);
-      if (lines.axis == 0)
-        for (int i = 0; i < count + 2 * radius; ++i) padded[i] = line[std::clamp(x + i - radius, 0, length - 1)];
-      std::fill(sum, sum + chunk, 0.0f);
-      for (int k = 0; k <= 2 * radius; ++k) {
-        const float weight = body.weights[k];
-        const float* values =
-            lines.axis == 0 ? padded + k : line + std::clamp(lines.position(x, y, z) + k - radius, 0, length - 1) * stride;
-        for (int i = 0; i < count; ++i) sum[i] = fma_(weight, values[i], sum[i]);
+  const int pieces = lines.axis == 0 ? lines.extent.y : (nx + chunk - 1) / chunk;
+#pragma omp parallel for schedule(static) num_threads(cpu.threads) if (lines.extent.count() >= 8192)
+  for (int task = 0; task < lines.groups(planes) * pieces; ++task) {
+    static thread_local std::vector<float> rows;
+    float sums[chunk];
+    if (lines.axis == 0) {
+      const std::size_t start = lines.start_of(task / pieces, task % pieces);
+      rows.resize(nx + chunk + 2 * radius);
+      for (int i = 0; i < nx + 2 * radius; ++i) rows[i] = body.in[start + std::clamp(i - radius, 0, nx - 1)];
+      for (int x = 0; x < nx; x += chunk) {
+        weigh_chunk(body.weights, window, rows.data() + x, 1, sums);
+        std::copy(sums, sums + std::min(chunk, nx - x), body.out + start + x);
       }
-      std::copy(sum, sum + count, body.out + std::size_t(row) * n.x + x);
+    } else {
+      // The window's rows in a ring, each twice, so that they always follow each other: far apart in memory they would share cache sets.
+      const int first = task % pieces * chunk, count = std::min(chunk, nx - first);
+      const std::size_t start = lines.start_of(task / pieces, first);
+      rows.resize(2 * window * chunk);
+      const auto enter = [&](int i) {
+        const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
+        float* slot = rows.data() + i % window * chunk;
+        std::copy(row, row + count, slot);
+        std::copy(row, row + count, slot + window * chunk);
+      };
+      for (int i = 0; i < 2 * radius; ++i) enter(i);
+      for (int i = 0; i < length; ++i) {
+        enter(i + 2 * radius);
+        weigh_chunk(body.weights, window, rows.data() + i % window * chunk, chunk, sums);
+        std::copy(sums, sums + count, body.out + start + i * stride);
+      }
     }
   }
 }
@@ -77,48 +99,29 @@ void separable_rows(backend::Cpu cpu, const SeparableAxisBody& body, int planes)
 template <int Lanes>
 void recursive_lanes(const RecursiveSection& a, const RecursiveSection& b, const float* in, float* out, int n, std::size_t stride,
                      std::size_t lane) {
-  double x1[Lanes], x2[Lanes], a1[Lanes], a2[Lanes], b1[Lanes], b2[Lanes];
-  const auto start = [&](const float* first, double gain_a, double gain_b) {
-    for (int l = 0; l < Lanes; ++l) {
-      x1[l] = x2[l] = first[l * lane];
-      a1[l] = a2[l] = gain_a * x1[l];
-      b1[l] = b2[l] = gain_b * x1[l];
-    }
-  };
-  start(in, a.steady_forward(), b.steady_forward());
+  RecursiveState s[Lanes];
+  float base[Lanes];
+  for (int l = 0; l < Lanes; ++l) {
+    base[l] = in[l * lane];
+    s[l] = RecursiveState::steady(0.0f, 0.0f, 0.0f);
+  }
   for (int i = 0; i < n; ++i)
-    for (int l = 0; l < Lanes; ++l) {
-      const double x = in[i * stride + l * lane];
-      const double a0 = fma_(a.n0, x, fma_(a.n1, x1[l], fma_(a.d1, a1[l], -(a.d2 * a2[l]))));
-      const double b0 = fma_(b.n0, x, fma_(b.n1, x1[l], fma_(b.d1, b1[l], -(b.d2 * b2[l]))));
-      out[i * stride + l * lane] = float(a0 + b0);
-      x1[l] = x, a2[l] = a1[l], a1[l] = a0, b2[l] = b1[l], b1[l] = b0;
-    }
-  start(in + (n - 1) * stride, a.steady_backward(), b.steady_backward());
+    for (int l = 0; l < Lanes; ++l) out[i * stride + l * lane] = base[l] + s[l].forward(a, b, in[i * stride + l * lane] - base[l]);
+  for (int l = 0; l < Lanes; ++l)
+    s[l] = RecursiveState::steady(in[(n - 1) * stride + l * lane] - base[l], a.steady_backward, b.steady_backward);
   for (int i = n - 1; i >= 0; --i)
-    for (int l = 0; l < Lanes; ++l) {
-      const double a0 = fma_(a.m1, x1[l], fma_(a.m2, x2[l], fma_(a.d1, a1[l], -(a.d2 * a2[l]))));
-      const double b0 = fma_(b.m1, x1[l], fma_(b.m2, x2[l], fma_(b.d1, b1[l], -(b.d2 * b2[l]))));
-      float& sum = out[i * stride + l * lane];
-      sum = float(double(sum) + (a0 + b0));
-      x2[l] = x1[l], x1[l] = in[i * stride + l * lane], a2[l] = a1[l], a1[l] = a0, b2[l] = b1[l], b1[l] = b0;
-    }
+    for (int l = 0; l < Lanes; ++l) out[i * stride + l * lane] += s[l].backward(a, b, in[i * stride + l * lane] - base[l]);
 }
 
-/// The recursive pass of RecursiveLineBody, eight lines at a time.
-void recursive_rows(backend::Cpu cpu, const RecursiveLineBody& body, int planes) {
-  constexpr int lanes = 8;
+void smooth_lines(backend::Cpu cpu, const RecursiveLines& body, int planes) {
+  constexpr int lanes = 16;
   const LinesAlong& lines = body.lines;
-  const Extent n = lines.extent;
-  const int axis = lines.axis, length = n[axis];
-  const std::size_t stride = lines.stride(), lane = axis == 0 ? n.x : 1;
-  const int across = axis == 0 ? n.y : n.x;  // lines side by side
-  const int groups = axis == 2 ? n.y * planes : n.z * planes, bundles = (across + lanes - 1) / lanes;
-#pragma omp parallel for schedule(static) num_threads(cpu.threads) if (n.count() >= 8192)
-  for (int task = 0; task < groups * bundles; ++task) {
-    const int group = task / bundles, first = task % bundles * lanes;
-    const int y = axis == 2 ? group % n.y : 0, z = axis == 2 ? group / n.y * n.z : group;
-    const std::size_t start = axis == 0 ? lines.start(0, first, z) : lines.start(first, y, z);
+  const int length = lines.extent[lines.axis], across = lines.across(), bundles = (across + lanes - 1) / lanes;
+  const std::size_t stride = lines.stride(), lane = lines.across_stride();
+#pragma omp parallel for schedule(static) num_threads(cpu.threads) if (lines.extent.count() >= 8192)
+  for (int task = 0; task < lines.groups(planes) * bundles; ++task) {
+    const int first = task % bundles * lanes;
+    const std::size_t start = lines.start_of(task / bundles, first);
     if (first + lanes <= across)
       recursive_lanes<lanes>(body.a, body.b, body.in + start, body.out + start, length, stride, lane);
     else
@@ -152,28 +155,15 @@ bool GaussianFilter::smooths() const {
 }
 
 void GaussianFilter::apply(Context& ctx, float* in, float* out, int planes) const {
-  const Extent all{extent_.x, extent_.y, extent_.z * planes};
   for (int a = 0; a < 3; ++a) {
     const Axis& axis = axes_[a];
     const LinesAlong lines{extent_, a};
-    if (axis.recursive) {
-      const Extent starts{a == 0 ? 1 : all.x, a == 1 ? 1 : all.y, a == 2 ? planes : all.z};
-      const RecursiveLineBody body{lines, in, out, axis.sections[0], axis.sections[1]};
-      backend::dispatch(ctx, [&](auto target) {
-        if constexpr (std::is_same_v<decltype(target), backend::Cpu>)
-          recursive_rows(target, body, planes);
-        else
-          for_each_voxel(target, starts, body);
-      });
-    } else {
-      const SeparableAxisBody body{lines, in, out, axis.weights.data(), int(axis.weights.size()) / 2};
-      backend::dispatch(ctx, [&](auto target) {
-        if constexpr (std::is_same_v<decltype(target), backend::Cpu>)
-          separable_rows(target, body, planes);
-        else
-          for_each_voxel(target, all, body);
-      });
-    }
+    backend::dispatch(ctx, [&](auto target) {
+      if (axis.recursive)
+        smooth_lines(target, RecursiveLines{lines, in, out, axis.sections[0], axis.sections[1]}, planes);
+      else
+        smooth_lines(target, SeparableLines{lines, in, out, axis.weights.data(), int(axis.weights.size()) / 2}, planes);
+    });
     std::swap(in, out);
   }
 }

@@ -4,7 +4,8 @@
 //   separable  a window of 8 sigma + 1 weights along each axis;
 //   recursive  Deriche's fourth-order filter, causal and anticausal in parallel ("Recursively implementing the Gaussian and its
 //              derivatives", 1993), started from the constant that the line has beyond its ends, which is exact. Its sum of
-//              absolute errors is below 9e-4 from sigma 0.5 on. The cost does not grow with sigma.
+//              absolute errors is below 9e-4 from sigma 0.5 on. The cost does not grow with sigma. A line is filtered less its first
+//              value, so that a constant stays exactly what it is and floats suffice.
 // Cost: three passes, each reads and writes everything once. Same bits on every device.
 #pragma once
 
@@ -19,17 +20,15 @@
 namespace freeflow {
 
 enum class Smoother {
-  automatic,  ///< per axis: separable up to a sigma of 4 voxels, recursive above
+  automatic,  ///< per axis: separable up to a sigma of 3 voxels, recursive above
   recursive,
   separable
 };
 std::optional<Smoother> parse_smoother(std::string_view name);
 
-/// A section of second order of the recursive filter (smoother_body.h).
+/// A section of second order of the recursive filter (smoother_body.h), and its responses to a constant 1.
 struct RecursiveSection {
-  double n0 = 0, n1 = 0, m1 = 0, m2 = 0, d1 = 0, d2 = 0;
-  FREEFLOW_HD double steady_forward() const { return (n0 + n1) / (1.0 - d1 + d2); }  ///< response to a constant 1
-  FREEFLOW_HD double steady_backward() const { return (m1 + m2) / (1.0 - d1 + d2); }
+  float n0 = 0, n1 = 0, m1 = 0, m2 = 0, d1 = 0, d2 = 0, steady_forward = 0, steady_backward = 0;
 };
 
 class GaussianFilter {

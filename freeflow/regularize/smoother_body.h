@@ -2,6 +2,7 @@
 // only along z a line must know which plane it belongs to.
 #pragma once
 
+#include <freeflow/core/dispatch.h>
 #include <freeflow/core/portable_math.h>
 #include <freeflow/regularize/smoother.h>
 
@@ -11,6 +12,16 @@ namespace freeflow {
 struct LinesAlong {
   Extent extent;  // of one plane
   int axis;
+
+  /// Lines come in bundles of neighbours: along x neighbours in y, along y and z neighbours in x.
+  FREEFLOW_HD int across() const { return axis == 0 ? extent.y : extent.x; }
+  FREEFLOW_HD std::size_t across_stride() const { return axis == 0 ? extent.x : 1; }
+  FREEFLOW_HD int groups(int planes) const { return planes * (axis == 2 ? extent.y : extent.z); }
+  /// Where line `line` of a group starts.
+  FREEFLOW_HD std::size_t start_of(int group, int line) const {
+    if (axis == 2) return start(line, group % extent.y, group / extent.y * extent.z);
+    return axis == 0 ? start(0, line, group) : start(line, 0, group);
+  }
 
   FREEFLOW_HD std::size_t stride() const { return axis == 0 ? 1 : axis == 1 ? std::size_t(extent.x) : std::size_t(extent.x) * extent.y; }
   /// Where the line through (x, y, z) starts, z counted through all planes.
@@ -24,61 +35,73 @@ struct LinesAlong {
   FREEFLOW_HD int position(int x, int y, int z) const { return axis == 0 ? x : axis == 1 ? y : z % extent.z; }
 };
 
-struct SeparableAxisBody {
+/// A window of 2 radius + 1 weights along an axis: the sum of weights[k] times the line's value at i + k - radius, k ascending.
+struct SeparableLines {
   LinesAlong lines;
   const float* in;
   float* out;
   const float* weights;
   int radius;
-
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const int n = lines.extent[lines.axis], i = lines.position(x, y, z);
-    const std::size_t stride = lines.stride();
-    const float* line = in + lines.start(x, y, z);
-    float sum = 0;
-    for (int k = -radius; k <= radius; ++k) {
-      const int j = i + k < 0 ? 0 : i + k >= n ? n - 1 : i + k;
-      sum = fma_(weights[k + radius], line[j * stride], sum);
-    }
-    out[(std::size_t(z) * lines.extent.y + y) * lines.extent.x + x] = sum;
-  }
 };
 
 /// One line through two sections of second order in parallel, each h(n) = (a cos(w n) + b sin(w n)) r^n for n >= 0:
-/// s(n) = n0 x(n) + n1 x(n - 1) + d1 s(n - 1) - d2 s(n - 2); backwards, from n = 1 on, m1 x(n + 1) + m2 x(n + 2) + the same.
-/// `in` and `out` are its first voxels.
-FREEFLOW_HD void recursive_line(const RecursiveSection& a, const RecursiveSection& b, const float* in, float* out, int n,
-                                std::size_t stride) {
-  double x1 = in[0], a1 = a.steady_forward() * x1, a2 = a1, b1 = b.steady_forward() * x1, b2 = b1;
-  for (int i = 0; i < n; ++i) {
-    const double x = in[i * stride];
-    const double a0 = fma_(a.n0, x, fma_(a.n1, x1, fma_(a.d1, a1, -(a.d2 * a2))));
-    const double b0 = fma_(b.n0, x, fma_(b.n1, x1, fma_(b.d1, b1, -(b.d2 * b2))));
-    out[i * stride] = float(a0 + b0);
+/// s(n) = n0 x(n) + n1 x(n - 1) + d1 s(n - 1) + d2 s(n - 2); backwards, from n = 1 on, m1 x(n + 1) + m2 x(n + 2) + the same.
+/// x counts from the line's first value. A step waits for one multiplication of the step before.
+struct RecursiveState {
+  float x1, x2, a1, a2, b1, b2;
+
+  static FREEFLOW_HD RecursiveState steady(float x, float gain_a, float gain_b) {
+    return {x, x, gain_a * x, gain_a * x, gain_b * x, gain_b * x};
+  }
+  FREEFLOW_HD float forward(const RecursiveSection& a, const RecursiveSection& b, float x) {
+    const float a0 = fma_(a.d1, a1, fma_(a.d2, a2, fma_(a.n0, x, a.n1 * x1)));
+    const float b0 = fma_(b.d1, b1, fma_(b.d2, b2, fma_(b.n0, x, b.n1 * x1)));
     x1 = x, a2 = a1, a1 = a0, b2 = b1, b1 = b0;
+    return a0 + b0;
   }
-  x1 = in[(n - 1) * stride];
-  double x2 = x1;
-  a1 = a.steady_backward() * x1, a2 = a1, b1 = b.steady_backward() * x1, b2 = b1;
-  for (int i = n - 1; i >= 0; --i) {
-    const double a0 = fma_(a.m1, x1, fma_(a.m2, x2, fma_(a.d1, a1, -(a.d2 * a2))));
-    const double b0 = fma_(b.m1, x1, fma_(b.m2, x2, fma_(b.d1, b1, -(b.d2 * b2))));
-    out[i * stride] = float(double(out[i * stride]) + (a0 + b0));
-    x2 = x1, x1 = in[i * stride], a2 = a1, a1 = a0, b2 = b1, b1 = b0;
+  /// The share of the values after x, which comes next.
+  FREEFLOW_HD float backward(const RecursiveSection& a, const RecursiveSection& b, float x) {
+    const float a0 = fma_(a.d1, a1, fma_(a.d2, a2, fma_(a.m1, x1, a.m2 * x2)));
+    const float b0 = fma_(b.d1, b1, fma_(b.d2, b2, fma_(b.m1, x1, b.m2 * x2)));
+    x2 = x1, x1 = x, a2 = a1, a1 = a0, b2 = b1, b1 = b0;
+    return a0 + b0;
   }
+};
+
+// One line, from its first voxel: what comes from the voxel itself and those before it, and what comes from those after it.
+FREEFLOW_HD void recursive_forward(const RecursiveSection& a, const RecursiveSection& b, const float* __restrict__ in,
+                                   float* __restrict__ out, int n, std::size_t stride) {
+  const float base = in[0];
+  RecursiveState s = RecursiveState::steady(0.0f, 0.0f, 0.0f);
+#pragma unroll 8
+  for (int i = 0; i < n; ++i) out[i * stride] = base + s.forward(a, b, in[i * stride] - base);
 }
 
-/// Called once per line: the coordinate along the axis is 0; along z the body's z counts planes.
-struct RecursiveLineBody {
+/// Calls take(offset of a voxel, its share).
+template <class Take>
+FREEFLOW_HD void recursive_backward(const RecursiveSection& a, const RecursiveSection& b, const float* __restrict__ in, int n,
+                                    std::size_t stride, Take take) {
+  const float base = in[0], last = in[(n - 1) * stride] - base;
+  RecursiveState s = RecursiveState::steady(last, a.steady_backward, b.steady_backward);
+#pragma unroll 8
+  for (int i = n - 1; i >= 0; --i) take(i * stride, s.backward(a, b, in[i * stride] - base));
+}
+
+FREEFLOW_HD void recursive_line(const RecursiveSection& a, const RecursiveSection& b, const float* in, float* out, int n,
+                                std::size_t stride) {
+  recursive_forward(a, b, in, out, n, stride);
+  recursive_backward(a, b, in, n, stride, [&](std::size_t i, float share) { out[i] += share; });
+}
+
+struct RecursiveLines {
   LinesAlong lines;
   const float* in;
   float* out;
   RecursiveSection a, b;
-
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t start = lines.start(x, y, lines.axis == 2 ? z * lines.extent.z : z);
-    recursive_line(a, b, in + start, out + start, lines.extent[lines.axis], lines.stride());
-  }
 };
+
+// All lines of so many planes, on a GPU.
+void smooth_lines(backend::Cuda, const SeparableLines& lines, int planes);
+void smooth_lines(backend::Cuda, const RecursiveLines& lines, int planes);
 
 }  // namespace freeflow
