@@ -25,7 +25,8 @@ constexpr const char* example =
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto";
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto", velocity = "gaussian";
+  Viscosity viscosity;
   double step = FlowOptions{}.step;
 };
 
@@ -41,7 +42,13 @@ po::options_description all_options(FluidregOptions& o) {
           "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
           "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
           "Gaussian smoothing of the displacement after every step; 0 for none")(
-          "smoother", text(o.smoother)->value_name("recursive|separable|auto"), "how the Gaussians are computed")(
+          "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
+          "velocity", text(o.velocity)->value_name("gaussian|navier"),
+          "how the force becomes a velocity: smoothed by sigma-update, or that of a viscous fluid (not for demons)")(
+          "mu", po::value(&o.viscosity.mu)->default_value(o.viscosity.mu, "1")->value_name("V"),
+          "navier: viscosity; its ratio to lambda counts")(
+          "lambda", po::value(&o.viscosity.lambda)->default_value(o.viscosity.lambda, "1")->value_name("V"),
+          "navier: resistance to changes of volume, at least -mu")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
           "largest motion of one iteration in the level's smallest voxel side, at most 1");
   po::options_description all = common_options(o.common);
@@ -71,8 +78,12 @@ FlowOptions library_options(const FluidregOptions& o) {
   flow.sigma_field = parse_sigma("sigma-field", o.sigma_field);
   flow.step = o.step;
   const auto smoother = parse_smoother(o.smoother);
-  require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, auto");
+  require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, fft, auto");
   flow.smoother = *smoother;
+  const auto velocity = parse_velocity(o.velocity);
+  require(velocity.has_value(), "--velocity '" + o.velocity + "' is not one of gaussian, navier");
+  flow.velocity = *velocity;
+  flow.viscosity = o.viscosity;
   flow.validate();
   return flow;
 }

@@ -10,6 +10,7 @@
 #include <freeflow/registration/demons_force.h>
 #include <freeflow/registration/flow_body.h>
 #include <freeflow/registration/level_loop.h>
+#include <freeflow/registration/velocity.h>
 
 namespace freeflow {
 
@@ -19,20 +20,20 @@ std::optional<FlowModel> parse_flow_model(std::string_view name) {
   return std::nullopt;
 }
 
-namespace {
-
-Eigen::Vector3d in_voxels(const Sigma& sigma, const Geometry& level) {
-  const double mm = sigma.in_mm ? sigma.value : sigma.value * level.spacing.minCoeff();
-  return level.spacing.cwiseInverse() * mm;
+std::optional<VelocityKind> parse_velocity(std::string_view name) {
+  if (name == "gaussian") return VelocityKind::gaussian;
+  if (name == "navier") return VelocityKind::navier;
+  return std::nullopt;
 }
-
-}  // namespace
 
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks) {
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
   const std::size_t fields = (options.model == FlowModel::demons ? 52 : 36) * nf;
-  return with_small_things(image_bytes(fixed, moving, masks) + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + fields);
+  const std::size_t filters = Velocity::bytes(ctx, fixed, options) +
+                              GaussianFilter::bytes(ctx, fixed.extent, in_voxels(options.sigma_field, fixed), options.smoother);
+  return with_small_things(image_bytes(fixed, moving, masks) + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + fields +
+                           filters);
 }
 
 int FlowOptions::iterations_of_level(int level) const {
@@ -49,6 +50,9 @@ void FlowOptions::validate() const {
   require(sigma_field.value >= 0 && sigma_field.value <= 50, "the sigma of the field must lie between 0 and 50");
   require(step > 0 && step <= 1, "the step must lie above 0 and be at most 1 voxel: longer ones may fold");
   require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
+  require(model != FlowModel::demons || velocity == VelocityKind::gaussian,
+          "demons smooth their update by a Gaussian; take --velocity gaussian, or --model flow");
+  viscosity.validate();
   similarity.validate();
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
@@ -107,7 +111,7 @@ class FlowRun : public LevelLoop {
     const Geometry& grid = state_.geometry();
     const std::size_t voxels = grid.extent.count();
     const double smallest = grid.spacing.minCoeff();
-    const GaussianFilter update_filter(ctx_, grid.extent, in_voxels(options_.sigma_update, grid), options_.smoother);
+    const Velocity smooth(ctx_, grid, options_);
     const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field, grid), options_.smoother);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), exponential_of_state;
     std::optional<DemonsForce> demons;
@@ -127,7 +131,7 @@ class FlowRun : public LevelLoop {
       similarity_->evaluate(ctx_, u, last || demons ? FieldView<float>{nullptr, grid.extent} : force.view(), cost.data());
       if (!last) {
         if (demons) demons->evaluate(ctx_, u, pace.step(), force.view());
-        update_filter.apply(ctx_, force.view(), velocity.view());
+        smooth.from_force(ctx_, force.view(), velocity.view());
         if (!demons) reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
       }
       ++level.evaluations;

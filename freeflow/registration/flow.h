@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <freeflow/registration/ffd.h>
+#include <freeflow/regularize/navier.h>
 #include <freeflow/regularize/smoother.h>
 
 namespace freeflow {
@@ -22,6 +23,12 @@ enum class FlowModel {
           ///< the inverse; with ssd the force is symmetric demons' (demons_force.h), with other measures it is scaled as above
 };
 std::optional<FlowModel> parse_flow_model(std::string_view name);
+
+enum class VelocityKind {
+  gaussian,  ///< the force, smoothed by `sigma_update`
+  navier     ///< that of a viscous fluid under the force (navier.h); not for demons, which smooth an update
+};
+std::optional<VelocityKind> parse_velocity(std::string_view name);
 
 /// A standard deviation.
 struct Sigma {
@@ -37,6 +44,8 @@ struct FlowOptions {
   Sigma sigma_update{1.7}, sigma_field{0.7};
   double step = 0.5;  ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
   Smoother smoother = Smoother::automatic;
+  VelocityKind velocity = VelocityKind::gaussian;
+  Viscosity viscosity;
   double tolerance = 1e-4;                                ///< ends when ten iterations lower the cost by less than this share of it
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
 

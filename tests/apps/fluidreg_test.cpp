@@ -73,7 +73,8 @@ TEST_F(Fluidreg, TheLinearStageComesFirst) {
 
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
   for (const char* options : {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm", "-s cr --step 0.25",
-                              "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0"}) {
+                              "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0", "--smoother fft",
+                              "--velocity navier", "--velocity navier --mu 2 --lambda -1"}) {
     const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }
@@ -88,6 +89,9 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--sigma-field 1cm"), "1.7vox");
   expect_refusal(run(call + "--smoother fast"), "separable");
   expect_refusal(run(call + "--step 3"), "step");
+  expect_refusal(run(call + "--velocity fast"), "navier");
+  expect_refusal(run(call + "--velocity navier --mu 0"), "mu");
+  expect_refusal(run(call + "--velocity navier --model demons"), "gaussian");
   expect_refusal(run(call + "--iterations 1x2"), "per level");
   EXPECT_NE(run(fluidreg + " --help").out.find("--sigma-update"), std::string::npos);
 }
