@@ -94,6 +94,7 @@ class FfdRun : public LevelLoop {
 
   void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
     const Geometry& grid = images.fixed.geometry();
+    level.penalty_names = {"bending_energy", "log_jacobian"};
     FfdObjective objective(ctx_, *similarity_, lattice_, grid, options_.bending, options_.log_jacobian);
     OptimizerOptions optimizer;
     optimizer.kind = options_.optimizer;

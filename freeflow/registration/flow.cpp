@@ -2,19 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/registration/demons_force.h>
 #include <freeflow/registration/flow_body.h>
+#include <freeflow/registration/fluid.h>
 #include <freeflow/registration/level_loop.h>
+#include <freeflow/registration/pace.h>
 #include <freeflow/registration/velocity.h>
 
 namespace freeflow {
 
 std::optional<FlowModel> parse_flow_model(std::string_view name) {
+  if (name == "fluid") return FlowModel::fluid;
   if (name == "flow") return FlowModel::compositive;
   if (name == "demons") return FlowModel::demons;
   return std::nullopt;
@@ -29,7 +31,8 @@ std::optional<VelocityKind> parse_velocity(std::string_view name) {
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks) {
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
-  const std::size_t fields = (options.model == FlowModel::demons ? 52 : 36) * nf;
+  const std::size_t fields = options.model == FlowModel::fluid ? fluid_bytes(ctx, fixed.extent, options)
+                                                               : std::size_t(options.model == FlowModel::demons ? 52 : 36) * nf;
   const std::size_t filters = Velocity::bytes(ctx, fixed, options) +
                               GaussianFilter::bytes(ctx, fixed.extent, in_voxels(options.sigma_field, fixed), options.smoother);
   return with_small_things(image_bytes(fixed, moving, masks) + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + fields +
@@ -53,6 +56,8 @@ void FlowOptions::validate() const {
   require(model != FlowModel::demons || velocity == VelocityKind::gaussian,
           "demons smooth their update by a Gaussian; take --velocity gaussian, or --model flow");
   viscosity.validate();
+  require(kl >= 0 && kl <= 1e9, "the weight of the Kullback-Leibler term must lie between 0 and 1e9");
+  require(kl == 0 || model == FlowModel::fluid, "the Kullback-Leibler term belongs to the fluid; take --model fluid, or --kl 0");
   similarity.validate();
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
@@ -61,33 +66,6 @@ void FlowOptions::validate() const {
 namespace {
 
 constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
-
-/// When a level ends: the steps keep their length while ten of them still lower the cost, then shrink, and a few sizes down there is
-/// nothing left to gain.
-class FlowPace {
- public:
-  FlowPace(double step, double tolerance) : step_(step), smallest_(step / 4), tolerance_(tolerance) {}
-  double step() const { return step_; }
-
-  /// Takes the cost of an iteration; false: enough.
-  bool goes_on(double cost) {
-    if (!(cost < best_ - tolerance_ * std::abs(best_))) {
-      if (++idle_ >= window) {
-        step_ *= 0.5;
-        idle_ = 0;
-      }
-    } else {
-      idle_ = 0;
-      best_ = cost;
-    }
-    return step_ >= smallest_;
-  }
-
- private:
-  static constexpr int window = 10;
-  double step_, smallest_, tolerance_, best_ = std::numeric_limits<double>::max();
-  int idle_ = 0;
-};
 
 /// One registration: what its levels share.
 class FlowRun : public LevelLoop {
@@ -164,10 +142,7 @@ class FlowRun : public LevelLoop {
 
   const char* mend_of_folds() const override { return "raise --sigma-update or --sigma-field, or lower --step"; }
 
-  bool gained(const std::vector<LevelRecord>& levels) const override {
-    return std::any_of(levels.begin(), levels.end(),
-                       [](const LevelRecord& l) { return l.max_iterations == 0 || l.iterations.back().cost < l.iterations.front().cost; });
-  }
+  bool gained(const std::vector<LevelRecord>& levels) const override { return any_level_gained(levels); }
 
   bool log_domain() const { return options_.model == FlowModel::demons; }
 
@@ -180,6 +155,7 @@ class FlowRun : public LevelLoop {
 RegistrationResult register_flow(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options,
                                  const Masks& masks, Observer* observer) {
   options.validate();
+  if (options.model == FlowModel::fluid) return register_fluid(ctx, fixed, moving, options, masks, observer);
   return FlowRun(ctx, fixed, moving, options, masks).run(observer);
 }
 

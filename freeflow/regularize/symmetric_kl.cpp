@@ -36,8 +36,8 @@ std::size_t SymmetricKl::bytes(const Context& ctx, Extent extent) {
 
 void SymmetricKl::run(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force, bool add) const {
   require(u.extent == extent_ && force.extent == extent_, "the field does not have the term's extent");
-  const KlForce body{u, force, float(weight / double(extent_.count()))};
-  backend::dispatch(ctx, [&](auto target) { kl_force(target, body, add, kernel_, shape_, windows_.data()); });
+  const KlForce body{u, force, float(weight / double(extent_.count())), add};
+  backend::dispatch(ctx, [&](auto target) { kl_force(target, body, kernel_, shape_, windows_.data()); });
 }
 
 void SymmetricKl::force(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force) const {
@@ -112,9 +112,9 @@ void flux_row(FieldView<const float> u, int y, int z, float* const xy_out[6], fl
 
 class KlBlock {
  public:
-  KlBlock(const KlForce& body, bool add, float* memory, int first_row, int first_slice)
-      : body_(body), add_(add), n_(body.u.extent), window_(memory, n_), y0_(first_row), y1_(std::min(first_row + block_rows, n_.y)),
-        z0_(first_slice), z1_(std::min(first_slice + block_slices, n_.z)) {}
+  KlBlock(const KlForce& body, float* memory, int first_row, int first_slice)
+      : body_(body), n_(body.u.extent), window_(memory, n_), y0_(first_row), y1_(std::min(first_row + block_rows, n_.y)), z0_(first_slice),
+        z1_(std::min(first_slice + block_slices, n_.z)) {}
 
   void run() const {
     const int last = std::min(z1_, n_.z - 1);
@@ -160,15 +160,11 @@ class KlBlock {
         const float up_sign = has_up ? 1.0f : -1.0f, down_sign = has_down ? 1.0f : -1.0f;
         const float* sum = window_.sum_xy(c, z, y - y0_);
         const std::size_t i = c * n_.count() + (std::size_t(z) * n_.y + y) * n_.x;
-        for (int x = 0; x < n_.x; ++x) {
-          const float total = sum[x] + (up_sign * up[x] - down_sign * down[x]);
-          add_ ? kl_store<true>(body_, i + x, total) : kl_store<false>(body_, i + x, total);
-        }
+        for (int x = 0; x < n_.x; ++x) body_.store(i + x, sum[x] + (up_sign * up[x] - down_sign * down[x]));
       }
   }
 
   const KlForce& body_;
-  const bool add_;
   const Extent n_;
   const Window window_;
   const int y0_, y1_, z0_, z1_;
@@ -178,13 +174,13 @@ class KlBlock {
 
 std::size_t kl_window_floats(Extent n) { return (Window::floats(n) + 15) / 16 * 16; }
 
-void kl_force(backend::Cpu cpu, const KlForce& body, bool add, KlKernel, BlockShape, float* windows) {
+void kl_force(backend::Cpu cpu, const KlForce& body, KlKernel, BlockShape, float* windows) {
   const Extent n = body.u.extent;
   const int across = (n.y + block_rows - 1) / block_rows, along = (n.z + block_slices - 1) / block_slices;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu.threads) if (n.count() >= 8192)
   for (int task = 0; task < across * along; ++task) {
     float* memory = windows + kl_window_floats(n) * std::size_t(omp_get_thread_num());
-    KlBlock(body, add, memory, task % across * block_rows, task / across * block_slices).run();
+    KlBlock(body, memory, task % across * block_rows, task / across * block_slices).run();
   }
 }
 

@@ -63,7 +63,7 @@ struct Rim {
   __device__ int position() const { return (y + 1) * (TX + 2) + x + 1; }
 };
 
-template <int TX, int TY, bool add>
+template <int TX, int TY>
 __global__ void __launch_bounds__(TX* TY) kl_reuse_kernel(KlForce body, int chunk) {
   static_assert(Rim<TX, TY>::count <= TX * TY);
   extern __shared__ float shared[];
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(TX* TY) kl_reuse_kernel(KlForce body, int chun
     const std::size_t i = (std::size_t(z) * n.y + y) * n.x + x;
     for (int c = 0; c < 3; ++c) {
       const float up = z + 1 < n.z ? q_above[c] : -q_now[c], down = z > 0 ? q_before[c] : -q_now[c];
-      kl_store<add>(body, c * n.count() + i, across_xy[c] + (up - down));
+      body.store(c * n.count() + i, across_xy[c] + (up - down));
     }
   };
 
@@ -171,7 +171,7 @@ __device__ void flux_beside(const RecomputeWindow<TX, TY>& window, Extent n, int
   kl_flux(d, w, q);
 }
 
-template <int TX, int TY, bool add>
+template <int TX, int TY>
 __global__ void __launch_bounds__(TX* TY) kl_recompute_kernel(KlForce body, int chunk) {
   extern __shared__ float shared[];
   using Window = RecomputeWindow<TX, TY>;
@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(TX* TY) kl_recompute_kernel(KlForce body, int 
         }
       }
       const std::size_t i = (std::size_t(z) * n.y + y) * n.x + x;
-      for (int c = 0; c < 3; ++c) kl_store<add>(body, c * n.count() + i, sum[c]);
+      for (int c = 0; c < 3; ++c) body.store(c * n.count() + i, sum[c]);
     }
     __syncthreads();
   }
@@ -222,16 +222,15 @@ struct Launch {
 };
 
 template <int TX, int TY>
-Launch launch_of(KlKernel kernel, bool add) {
-  if (kernel == KlKernel::reuse)
-    return {add ? kl_reuse_kernel<TX, TY, true> : kl_reuse_kernel<TX, TY, false>, TX, TY, TX - 2, TY - 2, 2, sizeof(ReuseWindow<TX, TY>)};
-  return {add ? kl_recompute_kernel<TX, TY, true> : kl_recompute_kernel<TX, TY, false>, TX, TY, TX, TY, 1, sizeof(RecomputeWindow<TX, TY>)};
+Launch launch_of(KlKernel kernel) {
+  if (kernel == KlKernel::reuse) return {kl_reuse_kernel<TX, TY>, TX, TY, TX - 2, TY - 2, 2, sizeof(ReuseWindow<TX, TY>)};
+  return {kl_recompute_kernel<TX, TY>, TX, TY, TX, TY, 1, sizeof(RecomputeWindow<TX, TY>)};
 }
 
-Launch find_launch(KlKernel kernel, BlockShape shape, bool add) {
+Launch find_launch(KlKernel kernel, BlockShape shape) {
   Launch launch{};
 #define CASE(X, Y) \
-  if (shape == BlockShape{X, Y}) launch = launch_of<X, Y>(kernel, add);
+  if (shape == BlockShape{X, Y}) launch = launch_of<X, Y>(kernel);
   FREEFLOW_KL_SHAPES(CASE)
 #undef CASE
   cuda_check(cudaFuncSetAttribute(reinterpret_cast<const void*>(launch.kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -267,9 +266,9 @@ int best_chunk(int blocks, int slices, int at_once, int overlap) {
 
 }  // namespace
 
-void kl_force(backend::Cuda cuda, const KlForce& body, bool add, KlKernel kernel, BlockShape shape, float*) {
+void kl_force(backend::Cuda cuda, const KlForce& body, KlKernel kernel, BlockShape shape, float*) {
   const Extent n = body.u.extent;
-  const Launch launch = find_launch(kernel, shape, add);
+  const Launch launch = find_launch(kernel, shape);
   const int across_x = (n.x + launch.outputs_x - 1) / launch.outputs_x, across_y = (n.y + launch.outputs_y - 1) / launch.outputs_y;
   const int at_once = std::max(1, blocks_per_multiprocessor(launch) * multiprocessors());
   const int chunk = best_chunk(across_x * across_y, n.z, at_once, launch.overlap);
@@ -280,7 +279,7 @@ void kl_force(backend::Cuda cuda, const KlForce& body, bool add, KlKernel kernel
 }
 
 KlKernelResources kl_resources(backend::Cuda, KlKernel kernel, BlockShape shape) {
-  const Launch launch = find_launch(kernel, shape, false);
+  const Launch launch = find_launch(kernel, shape);
   cudaFuncAttributes attributes{};
   cuda_check(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(launch.kernel)));
   int device = 0, threads = 0;

@@ -14,6 +14,9 @@ struct KlForce {
   FieldView<const float> u;
   FieldView<float> force;
   float scale;  // weight / voxels
+  bool add;     // to what the force holds
+
+  FREEFLOW_HD void store(std::size_t i, float sum) const { force.data[i] = add ? fma_(scale, sum, force.data[i]) : scale * sum; }
 };
 
 /// What a difference (up - down, indices clamped to the grid) is multiplied by: central inside, one-sided at the border.
@@ -22,7 +25,9 @@ FREEFLOW_HD float difference_weight(int i, int n) { return n == 1 ? 0.0f : i <= 
 /// L' = 1 + log J - 1 / J.
 FREEFLOW_HD float kl_slope(float j) { return j > 0.0f ? log_positive(j) + (j - 1.0f) / j : NAN; }
 
-/// q[c][a] = w[a] L' dJ / d(d_a u_c) from the differences d[c][a].
+/// q[c][a] = w[a] L' dJ / d(d_a u_c) from the differences d[c][a]. The force of component c sums over the axes (first x + y, then z) the
+/// flux of the voxel above less that of the voxel below; beyond the border a flux is minus the border's own: the transposed one-sided
+/// difference.
 FREEFLOW_HD void kl_flux(const float d[3][3], const float w[3], float q[3][3]) {
   float g[3][3];
   for (int c = 0; c < 3; ++c)
@@ -38,17 +43,6 @@ FREEFLOW_HD void kl_flux(const float d[3][3], const float w[3], float q[3][3]) {
     const float factor = slope * w[a];
     for (int c = 0; c < 3; ++c) q[c][a] *= factor;
   }
-}
-
-/// The force of one component from the fluxes before and behind it on each axis. Beyond the border a flux is minus the border's own: the
-/// transposed one-sided difference.
-FREEFLOW_HD float kl_sum(float x_up, float x_down, float y_up, float y_down, float z_up, float z_down) {
-  return ((x_up - x_down) + (y_up - y_down)) + (z_up - z_down);
-}
-
-template <bool add>
-FREEFLOW_HD void kl_store(const KlForce& body, std::size_t i, float sum) {
-  body.force.data[i] = add ? fma_(body.scale, sum, body.force.data[i]) : body.scale * sum;
 }
 
 /// The energy's summand; NaN poisons the sum.
@@ -71,8 +65,8 @@ struct KlMeanBody {
 
 /// The CPU's force; `windows` holds kl_window_floats(n) per thread.
 std::size_t kl_window_floats(Extent n);
-void kl_force(backend::Cpu cpu, const KlForce& body, bool add, KlKernel, BlockShape, float* windows);
-void kl_force(backend::Cuda cuda, const KlForce& body, bool add, KlKernel kernel, BlockShape shape, float*);
+void kl_force(backend::Cpu cpu, const KlForce& body, KlKernel, BlockShape, float* windows);
+void kl_force(backend::Cuda cuda, const KlForce& body, KlKernel kernel, BlockShape shape, float*);
 
 /// The shapes that are built, once.
 #define FREEFLOW_KL_SHAPES(X) X(32, 4) X(32, 8) X(32, 16) X(32, 32) X(64, 4) X(64, 8) X(64, 16) X(16, 16)
