@@ -25,8 +25,10 @@ constexpr const char* example =
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto";
-  double step = FlowOptions{}.step;
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto", velocity = "gaussian";
+  Viscosity viscosity;
+  double step = FlowOptions{}.step, kl = FlowOptions{}.kl;
+  std::string force_kernel = "reuse";
 };
 
 po::options_description all_options(FluidregOptions& o) {
@@ -35,13 +37,23 @@ po::options_description all_options(FluidregOptions& o) {
   o.common.levels = FlowOptions{}.levels;
   po::options_description own("Flow");
   own.add_options()  //
-      ("model", text(o.model)->value_name("flow|demons"),
-       "flow: greedy compositive flow; demons: log-domain diffeomorphic demons, with -s ssd the symmetric ones")(
-          "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
-          "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
+      ("model", text(o.model)->value_name("fluid|flow|demons"),
+       "fluid: viscous fluid with regridding; flow: greedy compositive flow; demons: log-domain diffeomorphic demons, with -s ssd the "
+       "symmetric ones")("sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
+                         "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
           "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
-          "Gaussian smoothing of the displacement after every step; 0 for none")(
-          "smoother", text(o.smoother)->value_name("recursive|separable|auto"), "how the Gaussians are computed")(
+          "flow, demons: Gaussian smoothing of the displacement after every step; 0 for none")(
+          "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
+          "velocity", text(o.velocity)->value_name("gaussian|navier"),
+          "how the force becomes a velocity: smoothed by sigma-update, or that of a viscous fluid (not for demons)")(
+          "mu", po::value(&o.viscosity.mu)->default_value(o.viscosity.mu, "1")->value_name("V"),
+          "navier: viscosity; its ratio to lambda counts")(
+          "lambda", po::value(&o.viscosity.lambda)->default_value(o.viscosity.lambda, "1")->value_name("V"),
+          "navier: resistance to changes of volume, at least -mu")(
+          "kl", po::value(&o.kl)->default_value(o.kl, "0")->value_name("W"),
+          "fluid: weight of the symmetric Kullback-Leibler term, which keeps noise from growing or shrinking anything")(
+          "force-kernel", text(o.force_kernel)->value_name("recompute|reuse"),
+          "how a GPU computes that term's force; the result is the same")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
           "largest motion of one iteration in the level's smallest voxel side, at most 1");
   po::options_description all = common_options(o.common);
@@ -61,7 +73,7 @@ Sigma parse_sigma(const std::string& option, const std::string& text) {
 
 FlowOptions library_options(const FluidregOptions& o) {
   const auto model = parse_flow_model(o.model);
-  require(model.has_value(), "--model '" + o.model + "' is not one of flow, demons");
+  require(model.has_value(), "--model '" + o.model + "' is not one of fluid, flow, demons");
   FlowOptions flow;
   flow.model = *model;
   flow.similarity = similarity_choice(o.common);
@@ -71,8 +83,16 @@ FlowOptions library_options(const FluidregOptions& o) {
   flow.sigma_field = parse_sigma("sigma-field", o.sigma_field);
   flow.step = o.step;
   const auto smoother = parse_smoother(o.smoother);
-  require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, auto");
+  require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, fft, auto");
   flow.smoother = *smoother;
+  const auto velocity = parse_velocity(o.velocity);
+  require(velocity.has_value(), "--velocity '" + o.velocity + "' is not one of gaussian, navier");
+  flow.velocity = *velocity;
+  flow.viscosity = o.viscosity;
+  flow.kl = o.kl;
+  const auto kernel = parse_kl_kernel(o.force_kernel);
+  require(kernel.has_value(), "--force-kernel '" + o.force_kernel + "' is not one of recompute, reuse");
+  flow.force_kernel = *kernel;
   flow.validate();
   return flow;
 }

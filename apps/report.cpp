@@ -49,13 +49,16 @@ ordered_json level_json(const LevelRecord& level) {
   ordered_json iterations = ordered_json::array();
   for (const IterationRecord& i : level.iterations) {
     ordered_json entry{{"iteration", i.iteration}, {"cost", i.cost}, {"similarity_cost", i.similarity}};
-    const char* names[] = {"bending_energy", "log_jacobian"};
-    for (std::size_t p = 0; p < i.penalties.size(); ++p) entry[names[p]] = i.penalties[p];
+    for (std::size_t p = 0; p < i.penalties.size(); ++p) entry[level.penalty_names[p]] = i.penalties[p];
     entry["step_mm"] = i.step_mm;
     iterations.push_back(entry);
   }
-  return {{"level", level.level + 1},         {"grid", {level.grid.x, level.grid.y, level.grid.z}}, {"seconds", level.seconds},
-          {"evaluations", level.evaluations}, {"stopped_because", level.stopped_because},           {"iterations", iterations}};
+  ordered_json json{{"level", level.level + 1}, {"grid", {level.grid.x, level.grid.y, level.grid.z}}, {"seconds", level.seconds}};
+  json["evaluations"] = level.evaluations;
+  if (level.regriddings > 0) json["regriddings"] = level.regriddings;
+  json["stopped_because"] = level.stopped_because;
+  json["iterations"] = iterations;
+  return json;
 }
 
 std::size_t peak_host_bytes() {

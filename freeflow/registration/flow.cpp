@@ -1,49 +1,42 @@
 #include <freeflow/registration/flow.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
-#include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/registration/demons_force.h>
 #include <freeflow/registration/flow_body.h>
-#include <freeflow/registration/pyramid.h>
-#include <freeflow/registration/unfold.h>
+#include <freeflow/registration/fluid.h>
+#include <freeflow/registration/level_loop.h>
+#include <freeflow/registration/pace.h>
+#include <freeflow/registration/velocity.h>
 
 namespace freeflow {
 
 std::optional<FlowModel> parse_flow_model(std::string_view name) {
+  if (name == "fluid") return FlowModel::fluid;
   if (name == "flow") return FlowModel::compositive;
   if (name == "demons") return FlowModel::demons;
   return std::nullopt;
 }
 
-namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-Eigen::Vector3d in_voxels(const Sigma& sigma, const Geometry& level) {
-  const double mm = sigma.in_mm ? sigma.value : sigma.value * level.spacing.minCoeff();
-  return level.spacing.cwiseInverse() * mm;
+std::optional<VelocityKind> parse_velocity(std::string_view name) {
+  if (name == "gaussian") return VelocityKind::gaussian;
+  if (name == "navier") return VelocityKind::navier;
+  return std::nullopt;
 }
-
-std::size_t mask_bytes(const Volume<float>* mask) { return mask ? 4 * mask->extent().count() : 0; }
-
-}  // namespace
 
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks) {
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
-  const std::size_t images = 8 * (nf + nm) + mask_bytes(masks.fixed) + mask_bytes(masks.moving);
-  const std::size_t sum =
-      images + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + (options.model == FlowModel::demons ? 52 : 36) * nf;
-  // Tables, reduction scratch and histograms: small, but a promise of "at most" must hold on small images too.
-  return sum + sum / 50 + (std::size_t(1) << 20);
+  const std::size_t fields = options.model == FlowModel::fluid ? fluid_bytes(ctx, fixed.extent, options)
+                                                               : std::size_t(options.model == FlowModel::demons ? 52 : 36) * nf;
+  const std::size_t filters = Velocity::bytes(ctx, fixed, options) +
+                              GaussianFilter::bytes(ctx, fixed.extent, in_voxels(options.sigma_field, fixed), options.smoother);
+  return with_small_things(image_bytes(fixed, moving, masks) + make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + fields +
+                           filters);
 }
 
 int FlowOptions::iterations_of_level(int level) const {
@@ -60,6 +53,11 @@ void FlowOptions::validate() const {
   require(sigma_field.value >= 0 && sigma_field.value <= 50, "the sigma of the field must lie between 0 and 50");
   require(step > 0 && step <= 1, "the step must lie above 0 and be at most 1 voxel: longer ones may fold");
   require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
+  require(model != FlowModel::demons || velocity == VelocityKind::gaussian,
+          "demons smooth their update by a Gaussian; take --velocity gaussian, or --model flow");
+  viscosity.validate();
+  require(kl >= 0 && kl <= 1e9, "the weight of the Kullback-Leibler term must lie between 0 and 1e9");
+  require(kl == 0 || model == FlowModel::fluid, "the Kullback-Leibler term belongs to the fluid; take --model fluid, or --kl 0");
   similarity.validate();
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
@@ -69,89 +67,29 @@ namespace {
 
 constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
 
-/// When a level ends: the steps keep their length while ten of them still lower the cost, then shrink, and a few sizes down there is
-/// nothing left to gain.
-class FlowPace {
- public:
-  FlowPace(double step, double tolerance) : step_(step), smallest_(step / 4), tolerance_(tolerance) {}
-  double step() const { return step_; }
-
-  /// Takes the cost of an iteration; false: enough.
-  bool goes_on(double cost) {
-    if (!(cost < best_ - tolerance_ * std::abs(best_))) {
-      if (++idle_ >= window) {
-        step_ *= 0.5;
-        idle_ = 0;
-      }
-    } else {
-      idle_ = 0;
-      best_ = cost;
-    }
-    return step_ >= smallest_;
-  }
-
- private:
-  static constexpr int window = 10;
-  double step_, smallest_, tolerance_, best_ = std::numeric_limits<double>::max();
-  int idle_ = 0;
-};
-
 /// One registration: what its levels share.
-class FlowRun {
+class FlowRun : public LevelLoop {
  public:
   FlowRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options, const Masks& masks)
-      : ctx_(ctx), fixed_(fixed), moving_(moving), options_(options), masks_(masks),
-        fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
-        moving_factors_(pyramid_factors(moving.geometry(), options.levels)), similarity_(make_similarity(options.similarity)) {}
-
-  /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
-  double prepare() {
-    const Factors full{1, 1, 1};
-    const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, full), m = pyramid_level(ctx_, moving_, masks_.moving, full);
-    similarity_->set_range(ctx_, f, m);
-    return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {nullptr, f.extent()});
-  }
-
-  LevelRecord run_level(int l, Observer& observer) {
-    const auto start = Clock::now();
-    const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, fixed_factors_[l]);
-    const Volume<float> m = pyramid_level(ctx_, moving_, masks_.moving, moving_factors_[l]);
-    if (l == 0) {
-      state_ = DisplacementField(ctx_, f.geometry());
-      state_.fill_zero(ctx_);
-    } else {
-      state_ = resample(ctx_, state_, f.geometry());
-    }
-    similarity_->prepare(ctx_, {f, m, map_between(f, m)});
-    LevelRecord level;
-    level.level = l;
-    level.levels = options_.levels;
-    level.grid = f.extent();
-    level.max_iterations = options_.iterations_of_level(l);
-    descend({f, m, map_between(f, m)}, level, observer);
-    level.seconds = seconds_since(start);
-    observer.on_level_done(level);
-    return level;
-  }
-
-  /// The displacement on the fixed grid, without folds. Ends the run: the measure's memory is given back.
-  UnfoldResult finish(DisplacementField& displacement) {
-    similarity_.reset();
-    displacement = log_domain() ? exponential(ctx_, state_) : std::move(state_);
-    state_ = {};
-    return unfold(ctx_, displacement);
-  }
-
-  PointMap map_between(const Volume<float>& f, const Volume<float>& m) const {
-    return index_map(f.geometry(), options_.initial, m.geometry());
-  }
+      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial), options_(options) {}
 
  private:
-  void descend(const ImagePair& images, LevelRecord& level, Observer& observer) {
+  void enter_level(int l, const Geometry& grid) override {
+    if (l > 0) {
+      state_ = resample(ctx_, state_, grid);
+    } else {
+      state_ = DisplacementField(ctx_, grid);
+      state_.fill_zero(ctx_);
+    }
+  }
+
+  int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }
+
+  void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
     const Geometry& grid = state_.geometry();
     const std::size_t voxels = grid.extent.count();
     const double smallest = grid.spacing.minCoeff();
-    const GaussianFilter update_filter(ctx_, grid.extent, in_voxels(options_.sigma_update, grid), options_.smoother);
+    const Velocity smooth(ctx_, grid, options_);
     const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field, grid), options_.smoother);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), exponential_of_state;
     std::optional<DemonsForce> demons;
@@ -171,7 +109,7 @@ class FlowRun {
       similarity_->evaluate(ctx_, u, last || demons ? FieldView<float>{nullptr, grid.extent} : force.view(), cost.data());
       if (!last) {
         if (demons) demons->evaluate(ctx_, u, pace.step(), force.view());
-        update_filter.apply(ctx_, force.view(), velocity.view());
+        smooth.from_force(ctx_, force.view(), velocity.view());
         if (!demons) reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
       }
       ++level.evaluations;
@@ -196,15 +134,20 @@ class FlowRun {
     }
   }
 
+  UnfoldResult finish(DisplacementField& displacement) override {
+    displacement = log_domain() ? exponential(ctx_, state_) : std::move(state_);
+    state_ = {};
+    return unfold(ctx_, displacement);
+  }
+
+  const char* mend_of_folds() const override { return "raise --sigma-update or --sigma-field, or lower --step"; }
+
+  bool gained(const std::vector<LevelRecord>& levels) const override { return any_level_gained(levels); }
+
   bool log_domain() const { return options_.model == FlowModel::demons; }
 
-  Context& ctx_;
-  const Volume<float>&fixed_, &moving_;
   const FlowOptions& options_;
-  const Masks& masks_;
-  std::vector<Factors> fixed_factors_, moving_factors_;
   DisplacementField state_;  // u, or the velocity whose exponential it is
-  std::unique_ptr<SimilarityMeasure> similarity_;
 };
 
 }  // namespace
@@ -212,36 +155,8 @@ class FlowRun {
 RegistrationResult register_flow(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options,
                                  const Masks& masks, Observer* observer) {
   options.validate();
-  fixed.geometry().validate("the fixed image");
-  moving.geometry().validate("the moving image");
-  Observer silent;
-  Observer& watch = observer ? *observer : silent;
-  const auto start = Clock::now();
-
-  RegistrationResult result;
-  result.affine = options.initial;
-  FlowRun run(ctx, fixed, moving, options, masks);
-  result.overlap_before = run.prepare();
-  if (result.overlap_before == 0)
-    throw RegistrationError(
-        "the images do not overlap at the start (0 % of the fixed voxels land on the moving image); "
-        "start from --init center or --init moments");
-  for (int l = 0; l < options.levels; ++l) result.levels.push_back(run.run_level(l, watch));
-  result.unfolding = run.finish(result.displacement);
-  result.overlap_after = overlap_fraction(ctx, {fixed, moving, run.map_between(fixed, moving)}, result.displacement.view());
-  result.jacobian = jacobian_statistics(ctx, result.displacement);
-  if (result.jacobian.folded_voxels > 0)
-    result.warnings.push_back(std::to_string(result.jacobian.folded_voxels) +
-                              " voxels of the deformation fold; raise --sigma-update or --sigma-field, or lower --step");
-  if (std::none_of(result.levels.begin(), result.levels.end(),
-                   [](const LevelRecord& l) { return l.max_iterations == 0 || l.iterations.back().cost < l.iterations.front().cost; }))
-    result.warnings.push_back("no level lowered the cost");
-  result.nonrigid_seconds = seconds_since(start);
-
-  const auto inverse_start = Clock::now();
-  result.inverse = invert(ctx, result.displacement);
-  result.inverse_seconds = seconds_since(inverse_start);
-  return result;
+  if (options.model == FlowModel::fluid) return register_fluid(ctx, fixed, moving, options, masks, observer);
+  return FlowRun(ctx, fixed, moving, options, masks).run(observer);
 }
 
 }  // namespace freeflow

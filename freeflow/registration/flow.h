@@ -12,16 +12,25 @@
 #include <vector>
 
 #include <freeflow/registration/ffd.h>
+#include <freeflow/regularize/navier.h>
 #include <freeflow/regularize/smoother.h>
+#include <freeflow/regularize/symmetric_kl.h>
 
 namespace freeflow {
 
 enum class FlowModel {
   compositive,  ///< as above
+  fluid,        ///< a viscous fluid in small displacements with regridding, and the unbiased term (fluid.h)
   demons  ///< log-domain diffeomorphic demons (Vercauteren 2008): u = exp(v), v <- G_field * (v + t G_update * force), so that -v gives
           ///< the inverse; with ssd the force is symmetric demons' (demons_force.h), with other measures it is scaled as above
 };
 std::optional<FlowModel> parse_flow_model(std::string_view name);
+
+enum class VelocityKind {
+  gaussian,  ///< the force, smoothed by `sigma_update`
+  navier     ///< that of a viscous fluid under the force (navier.h); not for demons, which smooth an update
+};
+std::optional<VelocityKind> parse_velocity(std::string_view name);
 
 /// A standard deviation.
 struct Sigma {
@@ -34,9 +43,13 @@ struct FlowOptions {
   SimilarityChoice similarity{SimilarityKind::lncc};
   int levels = 4;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 20 on the finest, 40 above it, then 60
-  Sigma sigma_update{1.7}, sigma_field{0.7};
-  double step = 0.5;  ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
+  Sigma sigma_update{1.7}, sigma_field{0.7};  ///< the fluid has none of the field
+  double step = 0.5;                          ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
   Smoother smoother = Smoother::automatic;
+  VelocityKind velocity = VelocityKind::gaussian;
+  Viscosity viscosity;
+  double kl = 0;  ///< fluid: weight of the symmetric Kullback-Leibler term (symmetric_kl.h) beside the measure
+  KlKernel force_kernel = KlKernel::reuse;
   double tolerance = 1e-4;                                ///< ends when ten iterations lower the cost by less than this share of it
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
 

@@ -22,8 +22,10 @@ struct LevelRecord {
   int level = 0, levels = 1;
   Extent grid;
   int max_iterations = 0;
+  std::vector<std::string> penalty_names;  ///< of IterationRecord::penalties
   std::vector<IterationRecord> iterations;
   int evaluations = 0;  ///< of the cost and force; each waits for the device once
+  int regriddings = 0;  ///< of a fluid
   std::string stopped_because;
   double seconds = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <freeflow/regularize/fft_gaussian.h>
 #include <freeflow/regularize/gaussian.h>
 #include <freeflow/regularize/smoother_body.h>
 
@@ -12,6 +13,7 @@ std::optional<Smoother> parse_smoother(std::string_view name) {
   if (name == "auto") return Smoother::automatic;
   if (name == "recursive") return Smoother::recursive;
   if (name == "separable") return Smoother::separable;
+  if (name == "fft") return Smoother::fft;
   return std::nullopt;
 }
 
@@ -142,12 +144,20 @@ GaussianFilter::GaussianFilter(Context& ctx, Extent extent, const Eigen::Vector3
     require(!axis.recursive || axis.sigma >= smallest_recursive,
             "the recursive Gaussian needs a sigma of at least 0.5 voxels; take the separable one");
     require(axis.recursive || axis.sigma <= largest_separable,
-            "the separable Gaussian takes a sigma of at most 64 voxels; take the recursive one");
+            "the separable Gaussian and fft take a sigma of at most 64 voxels; take the recursive one");
     if (axis.recursive)
       axis.sections = recursive_sections(axis.sigma);
-    else
+    else if (smoother != Smoother::fft || axis.sigma == 0)
       axis.weights = Buffer<float>(ctx, axis.sigma > 0 ? gaussian_window(axis.sigma).weights : std::vector<float>{1.0f});
   }
+  if (smoother == Smoother::fft && smooths()) fft_ = std::make_unique<FftGaussian>(ctx, extent, sigma_voxels);
+}
+
+GaussianFilter::~GaussianFilter() = default;
+GaussianFilter::GaussianFilter(GaussianFilter&&) noexcept = default;
+
+std::size_t GaussianFilter::bytes(const Context& ctx, Extent extent, const Eigen::Vector3d& sigma_voxels, Smoother smoother) {
+  return smoother == Smoother::fft && sigma_voxels.maxCoeff() > 0 ? FftGaussian::bytes(ctx, extent, sigma_voxels) : 0;
 }
 
 bool GaussianFilter::smooths() const {
@@ -155,6 +165,7 @@ bool GaussianFilter::smooths() const {
 }
 
 void GaussianFilter::apply(Context& ctx, float* in, float* out, int planes) const {
+  if (fft_) return fft_->apply(ctx, in, out, planes);
   for (int a = 0; a < 3; ++a) {
     const Axis& axis = axes_[a];
     const LinesAlong lines{extent_, a};

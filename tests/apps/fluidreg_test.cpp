@@ -65,6 +65,16 @@ TEST_F(Fluidreg, GivesTheSameBytesWhateverTheThreads) {
   }
 }
 
+TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {
+  ASSERT_EQ(run(fluidreg + images + "-o a_ --model fluid -s ssd --kl 0.02 --sigma-update 1.2vox" + quick).status, 0);
+  const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
+  const auto& last = report["levels"][1]["iterations"].back();
+  EXPECT_GT(last["symmetric_kl"].get<double>(), 0);
+  EXPECT_NEAR(last["cost"].get<double>(), last["similarity_cost"].get<double>() + 0.02 * last["symmetric_kl"].get<double>(), 1e-12);
+  EXPECT_LT(last["cost"].get<double>(), report["levels"][1]["iterations"].front()["cost"].get<double>());
+  EXPECT_EQ(report["jacobian"]["folded_voxels"], 0);
+}
+
 TEST_F(Fluidreg, TheLinearStageComesFirst) {
   const Outcome o = run(fluidreg + images + "-o a_ --linear rigid --levels 2 --iterations 5 -v");
   ASSERT_EQ(o.status, 0) << o.err;
@@ -73,7 +83,9 @@ TEST_F(Fluidreg, TheLinearStageComesFirst) {
 
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
   for (const char* options : {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm", "-s cr --step 0.25",
-                              "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0"}) {
+                              "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0", "--smoother fft",
+                              "--velocity navier", "--velocity navier --mu 2 --lambda -1",
+                              "--model fluid -s ssd --kl 0.05 --force-kernel recompute", "--model fluid --velocity navier"}) {
     const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }
@@ -88,6 +100,12 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--sigma-field 1cm"), "1.7vox");
   expect_refusal(run(call + "--smoother fast"), "separable");
   expect_refusal(run(call + "--step 3"), "step");
+  expect_refusal(run(call + "--velocity fast"), "navier");
+  expect_refusal(run(call + "--model fluid --kl -1"), "Kullback");
+  expect_refusal(run(call + "--kl 1"), "--model fluid");
+  expect_refusal(run(call + "--model fluid --force-kernel guess"), "recompute");
+  expect_refusal(run(call + "--velocity navier --mu 0"), "mu");
+  expect_refusal(run(call + "--velocity navier --model demons"), "gaussian");
   expect_refusal(run(call + "--iterations 1x2"), "per level");
   EXPECT_NE(run(fluidreg + " --help").out.find("--sigma-update"), std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Both Gaussians of the flows against sums in double, on every device.
+// The Gaussians of the flows against sums in double, on every device.
 #include <freeflow/regularize/smoother.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace test;
 class Smoothing : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Smoothing);
 
-constexpr Smoother every_smoother[] = {Smoother::automatic, Smoother::recursive, Smoother::separable};
+constexpr Smoother every_smoother[] = {Smoother::automatic, Smoother::recursive, Smoother::separable, Smoother::fft};
 
 /// The true convolution along one axis, the line going on with its last value.
 std::vector<double> convolved(const std::vector<double>& in, Extent n, int axis, double sigma) {
@@ -56,7 +56,7 @@ TEST_P(Smoothing, IsTheConvolutionToTheBorder) {
 TEST_P(Smoothing, KeepsAConstantToTheBorder) {
   const Geometry g = plain_geometry({17, 9, 5});
   for (const Smoother smoother : every_smoother)
-    for (const double sigma : {0.5, 2.0, 40.0}) {
+    for (const double sigma : {0.5, 2.0, smoother == Smoother::fft ? 6.0 : 40.0}) {
       Volume<float> image(ctx, g, std::vector<float>(g.extent.count(), 3));
       smooth(ctx, image, Eigen::Vector3d::Constant(sigma), smoother);
       for (float v : image.to_host(ctx)) ASSERT_NEAR(v, 3, 3 * float_rounding);
@@ -83,7 +83,7 @@ TEST_P(Smoothing, GivesTheSameBitsOnEveryDeviceAndForAnyThreads) {
   for (const Extent extent : {Extent{61, 47, 33}, Extent{300, 5, 3}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
     const Geometry g = plain_geometry(extent);
     const std::vector<float> v = random_values(3 * extent.count(), 2, -1, 1);
-    for (const Smoother smoother : every_smoother) {
+    for (const Smoother smoother : {Smoother::automatic, Smoother::recursive, Smoother::separable}) {
       const auto bits = [&](Context& c) {
         DisplacementField field(c, g, v);
         smooth(c, field, {1.7, 4.5, 0.7}, smoother);
@@ -97,14 +97,29 @@ TEST_P(Smoothing, GivesTheSameBitsOnEveryDeviceAndForAnyThreads) {
   }
 }
 
+TEST_P(Smoothing, FftIsTheSeparableWindowOnEveryDevice) {
+  for (const Extent extent : {Extent{61, 47, 33}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
+    const Geometry g = plain_geometry(extent);
+    DisplacementField expected(cpu, g, random_values(3 * extent.count(), 4, -1, 1)), out(ctx, g, expected.to_host(cpu));
+    smooth(cpu, expected, {1.7, 0, 9}, Smoother::separable);
+    smooth(ctx, out, {1.7, 0, 9}, Smoother::fft);
+    const std::vector<float> a = expected.to_host(cpu), b = out.to_host(ctx);
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2 * float_rounding) << extent.x;
+  }
+}
+
 TEST_P(Smoothing, AllocatesNothingAndWaitsForNothing) {
   const Geometry g = plain_geometry({20, 20, 20});
-  const GaussianFilter filter(ctx, g.extent, {1, 2, 6});
-  DisplacementField a(ctx, g, random_values(3 * g.extent.count(), 1)), b(ctx, g);
-  const ContextStatistics before = ctx.statistics();
-  filter.apply(ctx, a.view(), b.view());
-  EXPECT_EQ(ctx.statistics().allocations, before.allocations);
-  EXPECT_EQ(ctx.statistics().synchronizations, before.synchronizations);
+  for (const Smoother smoother : {Smoother::automatic, Smoother::fft}) {
+    Context fresh(GetParam());
+    const GaussianFilter filter(fresh, g.extent, {1, 2, 6}, smoother);
+    EXPECT_LE(fresh.statistics().bytes_in_use, GaussianFilter::bytes(fresh, g.extent, {1, 2, 6}, smoother) + 8192);
+    DisplacementField a(fresh, g, random_values(3 * g.extent.count(), 1)), b(fresh, g);
+    const ContextStatistics before = fresh.statistics();
+    filter.apply(fresh, a.view(), b.view());
+    EXPECT_EQ(fresh.statistics().allocations, before.allocations);
+    EXPECT_EQ(fresh.statistics().synchronizations, before.synchronizations);
+  }
 }
 
 TEST_P(Smoothing, SaysWhatItCannot) {
@@ -113,7 +128,9 @@ TEST_P(Smoothing, SaysWhatItCannot) {
   EXPECT_THROW(GaussianFilter(ctx, n, {NAN, 0, 0}), InvalidArgument);
   EXPECT_THROW(GaussianFilter(ctx, n, {0.3, 0, 0}, Smoother::recursive), InvalidArgument);
   EXPECT_THROW(GaussianFilter(ctx, n, {100, 0, 0}, Smoother::separable), InvalidArgument);
+  EXPECT_THROW(GaussianFilter(ctx, n, {100, 0, 0}, Smoother::fft), InvalidArgument);
   EXPECT_FALSE(GaussianFilter(ctx, n, {0, 0, 0}).smooths());
+  EXPECT_FALSE(GaussianFilter(ctx, n, {0, 0, 0}, Smoother::fft).smooths());
   EXPECT_FALSE(parse_smoother("fast").has_value());
 }
 

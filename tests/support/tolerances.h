@@ -15,6 +15,8 @@ inline constexpr double nmi_fixed_point = 1e-6;
 inline constexpr double correlation_ratio_fixed_point = 1e-6;
 /// Mean LNCC from float window sums: variances of intensities in [-0.5, 0.5] err by 1e-8, flat windows count from 1e-6 on.
 inline constexpr double lncc_value = 1e-5;
+/// CPU against CUDA after a whole registration, where a Fourier transform rounds differently (METHODS.md, section 0).
+inline constexpr double parity_mean_voxels = 0.01, parity_max_voxels = 0.1;
 /// Mean residual of a written inverse, voxels (issue 2).
 inline constexpr double inverse_mean_voxels = 0.05;
 

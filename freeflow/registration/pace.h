@@ -1,0 +1,46 @@
+// Private: how long the steps of a flow are and when a level ends.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <freeflow/registration/observer.h>
+
+namespace freeflow {
+
+/// When a level ends: the steps keep their length while ten of them still lower the cost, then shrink, and a few sizes down there is
+/// nothing left to gain.
+class FlowPace {
+ public:
+  FlowPace(double step, double tolerance) : step_(step), smallest_(step / 4), tolerance_(tolerance) {}
+  double step() const { return step_; }
+
+  /// Takes the cost of an iteration; false: enough.
+  bool goes_on(double cost) {
+    if (!(cost < best_ - tolerance_ * std::abs(best_))) {
+      if (++idle_ >= window) {
+        step_ *= 0.5;
+        idle_ = 0;
+      }
+    } else {
+      idle_ = 0;
+      best_ = cost;
+    }
+    return step_ >= smallest_;
+  }
+
+ private:
+  static constexpr int window = 10;
+  double step_, smallest_, tolerance_, best_ = std::numeric_limits<double>::max();
+  int idle_ = 0;
+};
+
+/// Whether a level ended lower than it began, or had nothing to do.
+inline bool any_level_gained(const std::vector<LevelRecord>& levels) {
+  return std::any_of(levels.begin(), levels.end(),
+                     [](const LevelRecord& l) { return l.max_iterations == 0 || l.iterations.back().cost < l.iterations.front().cost; });
+}
+
+}  // namespace freeflow

@@ -1,0 +1,194 @@
+// The viscous fluid on phantoms with a known deformation, on every device.
+#include <freeflow/registration/flow.h>
+
+#include <algorithm>
+
+#include "support/devices.h"
+#include "support/tolerances.h"
+#include "support/warped_phantom.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+FlowOptions quick(SimilarityKind kind = SimilarityKind::ssd) {
+  FlowOptions o;
+  o.model = FlowModel::fluid;
+  o.similarity.kind = kind;
+  o.levels = 2;
+  o.iterations = {40};
+  return o;
+}
+
+RegistrationResult run(Context& ctx, const Phantom& p, const FlowOptions& options, const Masks& masks = {}, Observer* observer = nullptr) {
+  return register_flow(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
+}
+
+class Fluid : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(Fluid);
+
+TEST_P(Fluid, EveryMeasureRecoversAKnownWarp) {
+  const Phantom p = usual_phantom(false);
+  for (const SimilarityKind kind :
+       {SimilarityKind::ssd, SimilarityKind::lncc, SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr}) {
+    const RegistrationResult r = run(ctx, p, quick(kind));
+    EXPECT_LT(p.error(ctx, r.displacement), 1.0) << int(kind);
+    EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
+    EXPECT_EQ(r.unfolding.voxels_before, 0u) << int(kind);
+    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels) << int(kind);
+    for (const LevelRecord& level : r.levels) EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
+  }
+}
+
+TEST_P(Fluid, TheUnbiasedTermHoldsTheJacobianNearOne) {
+  const Phantom p = usual_phantom(false);
+  FlowOptions o = quick();
+  const RegistrationResult free = run(ctx, p, o);
+  o.kl = 0.05;
+  const RegistrationResult held = run(ctx, p, o);
+  EXPECT_LT(p.error(ctx, held.displacement), 1.2);
+  EXPECT_LT(held.jacobian.sd_log, 0.9 * free.jacobian.sd_log);
+  const LevelRecord& level = held.levels.back();
+  EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost);
+  ASSERT_EQ(level.penalty_names, std::vector<std::string>{"symmetric_kl"});
+  for (const IterationRecord& i : level.iterations) ASSERT_NEAR(i.cost, i.similarity + o.kl * i.penalties[0], 1e-12);
+}
+
+/// A small ball that must become a large one: determinants far below a half.
+Phantom swelling_ball() {
+  Phantom p = usual_phantom(false);
+  p.fixed = p.moving = centred(plain_geometry({44, 40, 36}));
+  Context cpu;
+  const auto ball = [&](double radius) {
+    return sample_world(cpu, p.fixed, [&](const Eigen::Vector3d& x) { return 100 / (1 + std::exp(2 * (x.norm() - radius))); }).to_host(cpu);
+  };
+  p.f = ball(5), p.m = ball(13);
+  return p;
+}
+
+TEST_P(Fluid, LargeDeformationsAreRegriddedAndNeverFold) {
+  const Phantom p = swelling_ball();
+  for (const double kl : {0.0, 1e-4}) {
+    FlowOptions o = quick();
+    o.kl = kl;
+    o.iterations = {120};
+    o.levels = 1;
+    const RegistrationResult r = run(ctx, p, o);
+    EXPECT_GT(r.levels[0].regriddings, 0);
+    EXPECT_GT(r.jacobian.max, 4) << "the ball has to grow to 17 times its volume";
+    EXPECT_GT(r.jacobian.min, 0.0);
+    EXPECT_LT(r.levels[0].iterations.back().similarity, 0.4 * r.levels[0].iterations.front().similarity);
+    for (const IterationRecord& i : r.levels[0].iterations) ASSERT_TRUE(std::isfinite(i.cost));
+  }
+}
+
+TEST_P(Fluid, NoStepIsLongerThanAsked) {
+  const Phantom p = usual_phantom(false);
+  FlowOptions o = quick();
+  o.levels = 1;
+  o.iterations = {1};
+  o.step = 0.3;
+  const std::vector<float> u = run(ctx, p, o).displacement.to_host(ctx);
+  const std::size_t n = p.fixed.extent.count();
+  const Eigen::Vector3d sides = p.fixed.spacing / p.fixed.spacing.minCoeff();
+  double largest = 0;
+  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, sides.cwiseProduct(Eigen::Vector3d(u[i], u[i + n], u[i + 2 * n])).norm());
+  EXPECT_NEAR(largest, 0.3, 1e-5);
+}
+
+TEST_P(Fluid, GivesTheSameBitsOnEveryDeviceByAGaussian) {
+  const Phantom p = usual_phantom(false);
+  for (const KlKernel kernel : {KlKernel::reuse, KlKernel::recompute}) {
+    FlowOptions o = quick();
+    o.kl = 0.05;
+    o.iterations = {12};
+    o.force_kernel = kernel;
+    Context one({}, 1), three({}, 3);
+    const std::vector<float> expected = run(one, p, o).displacement.to_host(one);
+    EXPECT_EQ(run(ctx, p, o).displacement.to_host(ctx), expected);
+    EXPECT_EQ(run(three, p, o).displacement.to_host(three), expected);
+  }
+}
+
+TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
+  const Phantom p = usual_phantom(false);
+  FlowOptions o = quick();
+  o.velocity = VelocityKind::navier;
+  o.iterations = {25};
+  const RegistrationResult r = run(ctx, p, o);
+  EXPECT_LT(p.error(ctx, r.displacement), 1.5);
+  EXPECT_EQ(r.jacobian.folded_voxels, 0u);
+  const std::vector<float> a = r.displacement.to_host(ctx), b = run(cpu, p, o).displacement.to_host(cpu);
+  double sum = 0, largest = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    sum += std::abs(a[i] - b[i]);
+    largest = std::max<double>(largest, std::abs(a[i] - b[i]));
+  }
+  EXPECT_LT(sum / double(a.size()), parity_mean_voxels);
+  EXPECT_LT(largest, parity_max_voxels);
+}
+
+TEST_P(Fluid, MasksLeaveVoxelsOut) {
+  Phantom p = usual_phantom(false);
+  const Eigen::Affine3d world = p.fixed.index_to_world();
+  const auto radius = [&](int x, int y, int z) { return (world * Eigen::Vector3d(x, y, z)).norm(); };
+  const Volume<float> mask(ctx, p.fixed, voxelwise(p.fixed.extent, [&](int x, int y, int z) { return radius(x, y, z) < 32; }));
+  p.f = voxelwise(p.fixed.extent,
+                  [&](int x, int y, int z) { return radius(x, y, z) > 34 ? 30.0 : double(p.f[(std::size_t(z) * 44 + y) * 40 + x]); });
+  Masks masks;
+  masks.fixed = &mask;
+  EXPECT_LT(p.error(ctx, run(ctx, p, quick(), masks).displacement), 1.0);
+}
+
+TEST_P(Fluid, WaitsOncePerIterationAndOncePerRegridding) {
+  struct Counter : Observer {
+    explicit Counter(Context& c) : ctx(c) {}
+    void on_iteration(const LevelRecord& level) override {
+      const ContextStatistics& s = ctx.statistics();
+      if (level.iterations.size() > 1) {
+        EXPECT_EQ(s.allocations, allocations);
+        EXPECT_LE(s.synchronizations - synchronizations, 1u + 4 * (level.regriddings - regriddings));
+        if (level.regriddings == regriddings) {
+          EXPECT_EQ(s.synchronizations - synchronizations, 1u);
+        }
+      }
+      allocations = s.allocations, synchronizations = s.synchronizations, regriddings = level.regriddings;
+    }
+    Context& ctx;
+    std::size_t allocations = 0, synchronizations = 0;
+    int regriddings = 0;
+  } counter(ctx);
+  FlowOptions o = quick();
+  o.kl = 0.05;
+  run(ctx, usual_phantom(false), o, {}, &counter);
+}
+
+TEST_P(Fluid, PredictionIsNeverTooSmall) {
+  const Phantom p = usual_phantom(false);
+  for (const VelocityKind velocity : {VelocityKind::gaussian, VelocityKind::navier}) {
+    Context fresh(GetParam());
+    FlowOptions o = quick();
+    o.kl = 0.05;
+    o.velocity = velocity;
+    o.iterations = {2};
+    run(fresh, p, o);
+    EXPECT_LE(fresh.statistics().peak_bytes, predict_flow_bytes(fresh, p.fixed, p.moving, o));
+  }
+}
+
+TEST_P(Fluid, SaysWhyItCannot) {
+  const Phantom p = usual_phantom(false);
+  const auto refuses = [&](auto&& change) {
+    FlowOptions o = quick();
+    change(o);
+    EXPECT_THROW(run(ctx, p, o), InvalidArgument);
+  };
+  refuses([](FlowOptions& o) { o.kl = -1; });
+  refuses([](FlowOptions& o) { o.kl = NAN; });
+  refuses([](FlowOptions& o) { o.kl = 1, o.model = FlowModel::compositive; });
+  refuses([](FlowOptions& o) { o.viscosity.mu = 0; });
+}
+
+}  // namespace
+}  // namespace freeflow
