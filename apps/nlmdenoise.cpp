@@ -74,7 +74,8 @@ po::options_description all_options(DenoiseOptions& o) {
       ("iterations", number(o.means.iterations)->value_name("N"), "steps of the nonlocal heat equation")                      //
       ("c1", into(o.means.c1)->value_name("V"), "weights fall with exp(-d^2 / c1), d apart in voxels; default: they do not")  //
       ("c2", into(o.means.c2)->value_name("V"),
-       "weights fall with exp(-D / c2), D between patches; default: 0.12 times the patch's voxels")  //
+       "weights fall with exp(-D / c2), D between patches; default: 0.12 times the patch's voxels")                       //
+      ("limit", into(o.means.limit)->value_name("V"), "the surface moves at most V voxels; default: as far as it likes")  //
       ("search-radius", text(o.radius)->value_name("none|R"), "look no farther than R voxels; none: the whole band");
   running.add_options()                                                                                                             //
       ("strategy", text(o.strategy)->value_name("NAME"), ("how the GPU searches; the CPU takes every name." + strategies).c_str())  //
@@ -154,11 +155,11 @@ std::string in_words(const Topology& t) {
          " cavities, Euler number " + std::to_string(t.euler);
 }
 
-void write_outputs(const OutputSet& outputs, const Geometry& grid, const std::vector<float>& distance,
+void write_outputs(const OutputSet& outputs, const Geometry& grid, const std::vector<float>& distance, const std::vector<float>& level_set,
                    const std::vector<std::uint8_t>& inside, int threads) {
   stop_if_interrupted();
   auto surface = std::async(std::launch::async, [&] {
-    if (has_meshes()) write_mesh(outputs.file("surface.ply"), iso_surface(grid, distance, 0));
+    if (has_meshes()) write_mesh(outputs.file("surface.ply"), iso_surface(grid, level_set, 0));
   });
   write_image(outputs.file("sdf.nii.gz"), grid, distance, StoredType::float32, threads);
   write_image(outputs.file("mask.nii.gz"), grid, std::vector<float>(inside.begin(), inside.end()), StoredType::uint8, threads);
@@ -196,7 +197,7 @@ int run(int argc, char** argv) {
   if (!has_meshes()) input.warnings.push_back(std::string("no surface.ply: ") + how_to_get_meshes);
   print_warnings("nlmdenoise", input.warnings, o.quiet);
 
-  write_outputs(outputs, grid, distance, inside, ctx.threads());
+  write_outputs(outputs, grid, distance, result.level_set.to_host(ctx), inside, ctx.threads());
   write_surface_report(outputs.file("report.json"), ctx, {found, input, result, before, after, reading, denoising, watch.lap()});
   stop_if_interrupted();
   outputs.commit();

@@ -3,7 +3,7 @@ set(FREEFLOW_WITH_VTK AUTO CACHE STRING "Meshes through VTK: AUTO (where it is f
 set(FREEFLOW_HAS_VTK OFF)
 if(NOT FREEFLOW_WITH_VTK STREQUAL "OFF")
   set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
-  find_package(VTK 9.0 QUIET GLOBAL
+  find_package(VTK 9.0 QUIET
     COMPONENTS CommonCore CommonDataModel CommonExecutionModel FiltersCore IOGeometry IOLegacy IOPLY)
   unset(CMAKE_MESSAGE_LOG_LEVEL)
   if(VTK_FOUND)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include <freeflow/core/cancelled.h>
@@ -21,6 +22,7 @@ void NonlocalMeansOptions::validate() const {
   require(iterations >= 0, "the number of iterations must not be negative");
   require(!c1 || (*c1 > 0 && std::isfinite(*c1)), "c1 must be positive");
   require(!c2 || (*c2 > 0 && std::isfinite(*c2)), "c2 must be positive");
+  require(!limit || *limit > 0, "the limit of the surface's movement must be positive");
   require(!search_radius || (*search_radius >= 1 && *search_radius <= 1000), "the search radius must lie between 1 and 1000 voxels");
 }
 
@@ -118,7 +120,8 @@ class Denoiser {
     result_.iteration_seconds = seconds_since(last);
     for_each_voxel(ctx_, list_of(band_.elements), ScatterBody{band_.voxel.data(), band_.value.data(), phi_.view().data});
     result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
-    // In mean sides so far: the transform itself works in millimetres and takes phi for its zero alone.
+    for_each_voxel(ctx_, phi_.extent(), ScaleBody{phi_.view(), float(unit_), phi_.view()});
+    result_.level_set = std::move(phi_);
     ctx_.synchronize();
     result_.distance_seconds = seconds_since(last);
     return std::move(result_);
@@ -222,10 +225,12 @@ class Denoiser {
     });
     result_.time_step = 1 / largest;
     const Buffer<float> before = band_.value.clone(ctx_);
+    const float limit = options_.limit ? float(*options_.limit) : std::numeric_limits<float>::max();
     Buffer<float> next(ctx_, std::size_t(n));
     for (int k = 0; k < options_.iterations; ++k) {
       table_->for_each_slab(ctx_, NeighbourTable::read, [&](int first, int rows, const SimilarView& weights) {
-        for_each_voxel(ctx_, list_of(rows), StepBody{weights, first, float(result_.time_step), band_.value.data(), next.data()});
+        for_each_voxel(ctx_, list_of(rows),
+                       StepBody{weights, first, float(result_.time_step), limit, before.data(), band_.value.data(), next.data()});
       });
       std::swap(band_.value, next);
       observer_.on_iteration(k + 1, options_.iterations);

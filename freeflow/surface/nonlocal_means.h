@@ -24,6 +24,7 @@ struct NonlocalMeansOptions {
   int iterations = 10;                  ///< K
   std::optional<double> c1;             ///< squared mean sides; none: similarity alone weighs
   std::optional<double> c2;             ///< squared mean sides; none: 0.12 n^3, the square of a third of a voxel per value
+  std::optional<double> limit;          ///< mean sides that phi, and so the surface, moves at most; none: as far as it likes
   std::optional<double> search_radius;  ///< mean sides; none: the whole band
   SearchStrategy strategy = SearchStrategy::automatic;
   /// Device memory that the neighbours may take; more are kept in host memory, in slabs. 0: three quarters of what is free.
@@ -46,7 +47,8 @@ struct NonlocalMeansObserver {
 };
 
 struct NonlocalMeansResult {
-  Volume<float> distance;  ///< signed, mm, negative inside
+  Volume<float> distance;   ///< signed, mm, negative inside
+  Volume<float> level_set;  ///< phi of step 3, mm: not quite a distance, but its zero has not been resampled
   int band_elements = 0;
   double band_mm = 0;
   double c2 = 0, time_step = 0;

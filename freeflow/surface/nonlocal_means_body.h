@@ -170,11 +170,12 @@ struct WeightSumBody : MaxBody {
   }
 };
 
-/// One step of eq. 16. Runs over the rows of a slab.
+/// One step of eq. 16, never farther than `limit` from the start. Runs over the rows of a slab.
 struct StepBody {
   SimilarView weights;
   int first;
-  float dt;
+  float dt, limit;
+  const float* start;
   const float* before;
   float* after;
   FREEFLOW_HD void operator()(int row, int, int) const {
@@ -185,7 +186,8 @@ struct StepBody {
       const int j = weights.index[list + k];
       if (j >= 0) sum = fma_(weights.distance[list + k], before[j] - own, sum);
     }
-    after[first + row] = fma_(dt, sum, own);
+    const float moved = fma_(dt, sum, own), origin = start[first + row];
+    after[first + row] = moved < origin - limit ? origin - limit : moved > origin + limit ? origin + limit : moved;
   }
 };
 
