@@ -146,17 +146,21 @@ Interpolation parse_interpolation(const std::string& text) {
   return text == "linear" ? Interpolation::linear : Interpolation::cubic;
 }
 
-void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {
+void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes) {
   for (const std::string& suffix : suffixes)
-    for (const std::string& input : {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}) {
+    for (const std::string& input : inputs) {
       std::error_code none;
-      require(!std::filesystem::equivalent(o.output + suffix, input, none),
-              "the output '" + o.output + suffix + "' is also an input; choose another prefix with -o");
+      require(!std::filesystem::equivalent(prefix + suffix, input, none),
+              "the output '" + prefix + suffix + "' is also an input; choose another prefix with -o");
     }
 }
 
-void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o) {
-  if (o.quiet) return;
+void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {
+  protect_inputs(o.output, {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}, suffixes);
+}
+
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet) {
+  if (quiet) return;
   for (const std::string& warning : warnings) std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
 }
 

@@ -47,10 +47,14 @@ inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|fl
 Interpolation parse_interpolation(const std::string& text);
 
 /// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of the outputs.
+void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes);
 void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes);
 
 /// Warnings on stderr, unless quiet.
-void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o);
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet);
+inline void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o) {
+  print_warnings(program, warnings, o.quiet);
+}
 
 /// Checks what can be checked before reading anything: required files are named, words are known.
 void validate(const CommonOptions& o);

@@ -13,7 +13,7 @@ namespace freeflow::apps {
 
 using Clock = std::chrono::steady_clock;
 
-Verbosity verbosity(const CommonOptions& o) { return o.quiet ? Verbosity::quiet : o.verbose ? Verbosity::verbose : Verbosity::automatic; }
+Verbosity verbosity(bool verbose, bool quiet) { return quiet ? Verbosity::quiet : verbose ? Verbosity::verbose : Verbosity::automatic; }
 
 Progress::Progress(std::string similarity_name, std::vector<double> work_per_level, Verbosity verbosity)
     : similarity_name_(std::move(similarity_name)), work_(std::move(work_per_level)), terminal_(isatty(STDERR_FILENO)),

@@ -16,7 +16,8 @@ enum class Verbosity {
   verbose
 };
 
-Verbosity verbosity(const CommonOptions& o);
+Verbosity verbosity(bool verbose, bool quiet);
+inline Verbosity verbosity(const CommonOptions& o) { return verbosity(o.verbose, o.quiet); }
 
 class Progress : public Observer {
  public:

@@ -1,4 +1,5 @@
 #include <apps/report.h>
+#include <apps/report_parts.h>
 
 #include <sys/resource.h>
 
@@ -21,8 +22,6 @@ std::string describe(const Geometry& g) {
   return text.str();
 }
 
-namespace {
-
 ordered_json options_json(const po::variables_map& options) {
   ordered_json json;
   for (const auto& [name, value] : options) {
@@ -34,16 +33,30 @@ ordered_json options_json(const po::variables_map& options) {
   return json;
 }
 
-ordered_json geometry_json(const HostImage& image) {
-  const Geometry& g = image.geometry;
+ordered_json geometry_json(const Geometry& g, std::size_t nonfinite_voxels) {
   ordered_json direction = ordered_json::array();
   for (int row = 0; row < 3; ++row) direction.push_back({g.direction(row, 0), g.direction(row, 1), g.direction(row, 2)});
   return {{"size", {g.extent.x, g.extent.y, g.extent.z}},
           {"spacing_mm", {g.spacing.x(), g.spacing.y(), g.spacing.z()}},
           {"origin_mm_lps", {g.origin.x(), g.origin.y(), g.origin.z()}},
           {"direction_lps", direction},
-          {"voxels_without_value", image.nonfinite_voxels}};
+          {"voxels_without_value", nonfinite_voxels}};
 }
+
+std::size_t peak_host_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return std::size_t(usage.ru_maxrss) * 1024;
+}
+
+void write_json(const std::string& path, const ordered_json& json) {
+  std::ofstream file(path);
+  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';  // paths need not be UTF-8
+  file.close();
+  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
+}
+
+namespace {
 
 ordered_json level_json(const LevelRecord& level) {
   ordered_json iterations = ordered_json::array();
@@ -61,12 +74,6 @@ ordered_json level_json(const LevelRecord& level) {
   return json;
 }
 
-std::size_t peak_host_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return std::size_t(usage.ru_maxrss) * 1024;
-}
-
 /// What every report opens with.
 ordered_json opening(const std::string& program, const po::variables_map& options, const Context& ctx, const Inputs& inputs,
                      const std::vector<std::string>& warnings, const std::vector<LevelRecord>& levels) {
@@ -75,8 +82,8 @@ ordered_json opening(const std::string& program, const po::variables_map& option
   json["version"] = FREEFLOW_VERSION;
   json["options"] = options_json(options);
   json["device"] = {{"name", ctx.device().name()}, {"description", ctx.device().description()}, {"threads", ctx.threads()}};
-  json["fixed"] = geometry_json(inputs.fixed);
-  json["moving"] = geometry_json(inputs.moving);
+  json["fixed"] = geometry_json(inputs.fixed.geometry, inputs.fixed.nonfinite_voxels);
+  json["moving"] = geometry_json(inputs.moving.geometry, inputs.moving.nonfinite_voxels);
   json["warnings"] = inputs.warnings;
   for (const std::string& warning : warnings) json["warnings"].push_back(warning);
   json["levels"] = ordered_json::array();
@@ -98,13 +105,6 @@ ordered_json linear_json(const LinearResult& r) {
           {"skew_xy_xz_yz", vector_json(r.parts.skew)},
           {"cost", {{"before", r.cost_before}, {"after", r.cost_after}}},
           {"overlap_fraction", {{"before", r.overlap_before}, {"after", r.overlap_after}}}};
-}
-
-void write_json(const std::string& path, const ordered_json& json) {
-  std::ofstream file(path);
-  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';  // paths need not be UTF-8
-  file.close();
-  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
 }
 
 }  // namespace

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/context_state.h>
+#include <freeflow/core/device_memory.h>
 #include <freeflow/core/error.h>
 
 namespace freeflow {
@@ -86,6 +88,12 @@ int Context::threads() const { return state_->threads; }
 void* Context::stream() const { return state_->stream; }
 const ContextStatistics& Context::statistics() const { return state_->statistics; }
 void Context::reset_peak() { state_->statistics.peak_bytes = state_->statistics.bytes_in_use; }
+
+std::size_t free_bytes(const Context& ctx) {
+  if (!ctx.device().is_cuda()) return std::numeric_limits<std::size_t>::max();
+  detail::make_current(*ctx.state());
+  return cuda_runtime::free_bytes();
+}
 
 void Context::synchronize() {
   state_->statistics.synchronizations += 1;

@@ -29,6 +29,7 @@ void destroy_stream(void* stream) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.
 void* allocate(void* stream, std::size_t bytes);
 void deallocate(void* stream, void* pointer) noexcept;
+std::size_t free_bytes();
 void synchronize(void* stream);
 void copy(void* stream, void* target, const void* source, std::size_t bytes);
 void fill_zero(void* stream, void* target, std::size_t bytes);

@@ -63,6 +63,12 @@ void* allocate(void* stream, std::size_t bytes) {
 
 void deallocate(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
 
+std::size_t free_bytes() {
+  std::size_t free_bytes = 0, total = 0;
+  cuda_check(cudaMemGetInfo(&free_bytes, &total));
+  return free_bytes;
+}
+
 void synchronize(void* stream) { cuda_check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
 
 void copy(void* stream, void* target, const void* source, std::size_t bytes) {

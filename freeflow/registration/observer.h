@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <freeflow/core/cancelled.h>
 #include <freeflow/core/views.h>
 
 namespace freeflow {
@@ -38,8 +39,5 @@ class Observer {
   /// Asked once per iteration; true ends the registration with Cancelled.
   virtual bool stop_requested() { return false; }
 };
-
-/// Thrown by a pipeline whose observer asked it to stop.
-struct Cancelled {};
 
 }  // namespace freeflow

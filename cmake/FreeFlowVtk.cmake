@@ -1,0 +1,16 @@
+# Finds VTK, which reads and writes meshes and is optional; sets FREEFLOW_HAS_VTK and freeflow_vtk_libraries.
+set(FREEFLOW_WITH_VTK AUTO CACHE STRING "Meshes through VTK: AUTO (where it is found), ON or OFF")
+set(FREEFLOW_HAS_VTK OFF)
+if(NOT FREEFLOW_WITH_VTK STREQUAL "OFF")
+  set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
+  find_package(VTK 9.0 QUIET
+    COMPONENTS CommonCore CommonDataModel CommonExecutionModel FiltersCore IOGeometry IOLegacy IOPLY)
+  unset(CMAKE_MESSAGE_LOG_LEVEL)
+  if(VTK_FOUND)
+    set(FREEFLOW_HAS_VTK ON)
+    set(freeflow_vtk_libraries VTK::CommonCore VTK::CommonDataModel VTK::CommonExecutionModel VTK::FiltersCore VTK::IOGeometry VTK::IOLegacy VTK::IOPLY)
+  elseif(FREEFLOW_WITH_VTK STREQUAL "ON")
+    message(FATAL_ERROR "FREEFLOW_WITH_VTK is ON but VTK 9 was not found; install it (Debian: libvtk9-dev) or set VTK_DIR")
+  endif()
+endif()
+message(STATUS "FreeFlow: meshes (VTK) ${FREEFLOW_HAS_VTK}")

@@ -1,0 +1,75 @@
+// Nonlocal means of a surface in double precision, straight from eq. 14 to 16 of Lee et al. 2012: every element against every other.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <freeflow/core/geometry.h>
+
+namespace freeflow::reference {
+
+struct NonlocalMeans {
+  double band = 3, c1 = 0, c2 = 15;  // in mean sides; c1 0: none
+  int patch = 5, neighbours = 96, iterations = 10;
+};
+
+/// phi (any unit) after the steps, before it becomes a distance again.
+inline std::vector<double> nonlocal_means(const std::vector<double>& distance, const Geometry& g, const NonlocalMeans& o) {
+  const Extent n = g.extent;
+  const double unit = std::cbrt(g.spacing.prod());
+  const double delta = std::max(o.band, g.spacing.maxCoeff() / unit), limit = delta + o.patch;
+  std::vector<int> band;
+  for (int i = 0; i < int(n.count()); ++i)
+    if (std::abs(distance[i] / unit) <= delta) band.push_back(i);
+  const auto position = [&](int i) { return Eigen::Vector3d(i % n.x, i / n.x % n.y, i / n.x / n.y); };
+  std::vector<std::vector<double>> patches;
+  for (const int i : band) {
+    std::vector<double> p;
+    const int half = o.patch / 2, x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
+    for (int dz = -half; dz <= half; ++dz)
+      for (int dy = -half; dy <= half; ++dy)
+        for (int dx = -half; dx <= half; ++dx) {
+          const int u = std::clamp(x + dx, 0, n.x - 1), v = std::clamp(y + dy, 0, n.y - 1), w = std::clamp(z + dz, 0, n.z - 1);
+          p.push_back(std::clamp(distance[(std::size_t(w) * n.y + v) * n.x + u] / unit, -limit, limit));
+        }
+    patches.push_back(p);
+  }
+  const int elements = int(band.size());
+  std::vector<std::vector<std::pair<double, int>>> similar(elements);
+  for (int i = 0; i < elements; ++i) {
+    std::vector<std::pair<double, int>> all;
+    for (int j = 0; j < elements; ++j) {
+      double d = 0;
+      for (std::size_t k = 0; k < patches[i].size(); ++k) d += (patches[i][k] - patches[j][k]) * (patches[i][k] - patches[j][k]);
+      all.push_back({d, j});
+    }
+    std::partial_sort(all.begin(), all.begin() + o.neighbours, all.end());
+    all.resize(o.neighbours);
+    similar[i] = all;
+  }
+  double largest = 0;
+  for (int i = 0; i < elements; ++i) {
+    double sum = 0;
+    for (auto& [d, j] : similar[i]) {
+      const double apart = (position(band[i]) - position(band[j])).cwiseProduct(g.spacing / unit).squaredNorm();
+      d = std::exp(-d / o.c2) * (o.c1 > 0 ? std::exp(-apart / o.c1) : 1);
+      sum += d;
+    }
+    largest = std::max(largest, sum);
+  }
+  std::vector<double> phi;
+  for (const int i : band) phi.push_back(distance[i]);
+  for (int k = 0; k < o.iterations; ++k) {
+    std::vector<double> next = phi;
+    for (int i = 0; i < elements; ++i)
+      for (const auto& [w, j] : similar[i]) next[i] += w / largest * (phi[j] - phi[i]);
+    phi = next;
+  }
+  std::vector<double> result = distance;
+  for (int i = 0; i < elements; ++i) result[band[i]] = phi[i];
+  return result;
+}
+
+}  // namespace freeflow::reference
