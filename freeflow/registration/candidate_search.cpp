@@ -15,10 +15,11 @@ std::vector<LinearCandidate> distinct(std::vector<LinearCandidate> candidates, c
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
   std::vector<LinearCandidate> kept;
   for (const LinearCandidate& c : candidates) {
+    if (kept.size() == most) break;
     const bool seen = std::any_of(kept.begin(), kept.end(), [&](const LinearCandidate& k) {
       return angle_between(c.world, k.world) < degrees && (c.world * center - k.world * center).norm() < near_mm;
     });
-    if (!seen && kept.size() < most) kept.push_back(c);
+    if (!seen) kept.push_back(c);
   }
   return kept;
 }

@@ -19,7 +19,7 @@ std::optional<Smoother> parse_smoother(std::string_view name) {
 
 namespace {
 
-constexpr double largest_separable = 64, largest_automatic = 3, smallest_recursive = 0.5;
+constexpr double largest_separable = 64, largest_automatic = 4, smallest_recursive = 0.5;
 constexpr int chunk = 64;
 
 /// Deriche's fit of exp(-t^2 / 2) for t >= 0: sum of (a cos(w t) + b sin(w t)) exp(-l t).

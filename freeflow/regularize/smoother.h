@@ -22,7 +22,7 @@
 namespace freeflow {
 
 enum class Smoother {
-  automatic,  ///< per axis: separable up to a sigma of 3 voxels, recursive above
+  automatic,  ///< per axis: separable up to a sigma of 4 voxels, recursive above
   recursive,
   separable,
   fft

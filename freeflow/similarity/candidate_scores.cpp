@@ -35,7 +35,7 @@ void count_candidates(backend::Cpu cpu, const CandidateInput& in, int bins, std:
 CandidateNmi::CandidateNmi(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, int max_candidates)
     : max_candidates_(max_candidates), moving_in_bins_(ctx, moving.geometry()), fixed_bin_(ctx, fixed.geometry()),
       maps_(ctx, max_candidates), histograms_(ctx, std::size_t(max_candidates) * bins * bins),
-      results_(ctx, 2 * std::size_t(max_candidates)) {
+      terms_(ctx, std::size_t(max_candidates) * bins), results_(ctx, 2 * std::size_t(max_candidates)) {
   const IntensityRange f = robust_range(ctx, fixed, "the fixed image"), m = robust_range(ctx, moving, "the moving image");
   for_each_voxel(ctx, fixed.extent(), FixedBinBody{fixed.view(), fixed_bin_.view(), f.low, float(bins - 1) / (f.high - f.low), bins});
   for_each_voxel(ctx, moving.extent(),
@@ -55,7 +55,8 @@ std::vector<CandidateScore> CandidateNmi::score(Context& ctx, const std::vector<
     const CandidateInput input{std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), maps_.data(), n,
                                sampling == CandidateSampling::nearest};
     backend::dispatch(ctx, [&](auto target) { count_candidates(target, input, bins, histograms_.data()); });
-    for_each_voxel(ctx, Extent{n, 1, 1}, CandidateCostBody{histograms_.data(), bins, results_.data()});
+    for_each_voxel(ctx, Extent{bins, n, 1}, CandidateTermsBody{histograms_.data(), bins, terms_.data()});
+    for_each_voxel(ctx, Extent{n, 1, 1}, CandidateCostBody{terms_.data(), bins, results_.data()});
     ctx.copy_to_host(host.data(), results_.data(), 2 * std::size_t(n) * sizeof(double));
     for (int c = 0; c < n; ++c) {
       const double overlap = fixed_count_ > 0 ? host[2 * c + 1] / fixed_count_ : 0;

@@ -40,6 +40,7 @@ void count_candidates(backend::Cuda cuda, const CandidateInput& in, int bins, st
   cuda_check(cudaGetLastError());
 }
 
+template void for_each_voxel(backend::Cuda, Extent, const CandidateTermsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const CandidateCostBody&);
 
 }  // namespace freeflow

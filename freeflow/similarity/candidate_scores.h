@@ -15,6 +15,12 @@ struct CandidateScore {
 
 enum class CandidateSampling { nearest, linear };
 
+/// What one row and one column of a candidate's histogram add: sums of c log c over the row's bins, of the row and of the column; its
+/// voxels.
+struct CandidateTerms {
+  double joint, fixed, moving, mass;
+};
+
 /// Normalised mutual information (mutual_information.h) of plain counts in a small histogram. Every candidate has a histogram of its own;
 /// on the CPU the threads share the candidates out, on a GPU a block or several count each.
 class CandidateNmi {
@@ -35,6 +41,7 @@ class CandidateNmi {
   Volume<std::uint16_t> fixed_bin_;
   Buffer<PointMap> maps_;
   Buffer<std::uint32_t> histograms_;
+  Buffer<CandidateTerms> terms_;
   Buffer<double> results_;
 };
 

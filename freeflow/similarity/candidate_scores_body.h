@@ -29,30 +29,39 @@ FREEFLOW_HD int candidate_bin(const CandidateInput& in, const PointMap& map, int
 void count_candidates(backend::Cpu, const CandidateInput& in, int bins, std::uint32_t* histograms);
 void count_candidates(backend::Cuda, const CandidateInput& in, int bins, std::uint32_t* histograms);
 
-/// Cost and number of voxels of a candidate from its histogram.
-struct CandidateCostBody {
+struct CandidateTermsBody {
   const std::uint32_t* histograms;
   int bins;
-  double* results;
-  static FREEFLOW_HD double c_log_c(std::uint32_t c) { return c ? double(c) * log_positive(double(c)) : 0.0; }
-  FREEFLOW_HD void operator()(int candidate, int, int) const {
+  CandidateTerms* terms;  // bins per candidate
+  static FREEFLOW_HD double c_log_c(std::uint32_t c) { return double(c) * log_positive(double(c ? c : 1)); }
+  FREEFLOW_HD void operator()(int a, int candidate, int) const {
     const std::uint32_t* h = histograms + std::size_t(candidate) * bins * bins;
-    double joint = 0, fixed = 0, moving = 0, mass = 0;
-    for (int a = 0; a < bins; ++a) {
-      std::uint32_t row = 0, column = 0;
-      for (int b = 0; b < bins; ++b) {
-        row += h[a * bins + b];
-        column += h[b * bins + a];
-        joint += c_log_c(h[a * bins + b]);
-      }
-      fixed += c_log_c(row);
-      moving += c_log_c(column);
-      mass += double(row);
+    std::uint32_t row = 0, column = 0;
+    double joint = 0;
+    for (int b = 0; b < bins; ++b) {
+      row += h[a * bins + b];
+      column += h[b * bins + a];
+      joint += c_log_c(h[a * bins + b]);
     }
-    const double log_mass = mass > 0 ? log_positive(mass) : 0.0, h_joint = log_mass - joint / mass;
-    const double sum = (log_mass - fixed / mass) + (log_mass - moving / mass);
-    results[2 * candidate] = mass > 0 && h_joint > 1e-12 ? -sum / h_joint : 0.0;
-    results[2 * candidate + 1] = mass;
+    terms[std::size_t(candidate) * bins + a] = {joint, c_log_c(row), c_log_c(column), double(row)};
+  }
+};
+
+/// Cost and number of voxels of a candidate.
+struct CandidateCostBody {
+  const CandidateTerms* terms;
+  int bins;
+  double* results;
+  FREEFLOW_HD void operator()(int candidate, int, int) const {
+    CandidateTerms sum{0, 0, 0, 0};
+    for (int a = 0; a < bins; ++a) {
+      const CandidateTerms& t = terms[std::size_t(candidate) * bins + a];
+      sum = {sum.joint + t.joint, sum.fixed + t.fixed, sum.moving + t.moving, sum.mass + t.mass};
+    }
+    const double log_mass = sum.mass > 0 ? log_positive(sum.mass) : 0.0, joint = log_mass - sum.joint / sum.mass;
+    const double marginals = (log_mass - sum.fixed / sum.mass) + (log_mass - sum.moving / sum.mass);
+    results[2 * candidate] = sum.mass > 0 && joint > 1e-12 ? -marginals / joint : 0.0;
+    results[2 * candidate + 1] = sum.mass;
   }
 };
 

@@ -30,7 +30,8 @@ struct MarginalBody {
 struct EntropySumBody : SumBody {
   const std::uint64_t *histogram, *marginals;
   int fixed_bins, moving_bins;
-  static FREEFLOW_HD double c_log_c(std::uint64_t c) { return c ? double(c) * log_positive(double(c)) : 0.0; }
+  /// 0 for 0; without a branch, so that a GPU's compiler lets several logarithms overlap.
+  static FREEFLOW_HD double c_log_c(std::uint64_t c) { return double(c) * log_positive(double(c ? c : 1)); }
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
     if (term == 0) return c_log_c(histogram[i]);
     if (term == 2) return i < std::size_t(moving_bins) ? c_log_c(marginals[fixed_bins + i]) : 0.0;
