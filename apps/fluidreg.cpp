@@ -28,7 +28,8 @@ struct FluidregOptions {
   std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto", velocity = "gaussian";
   Viscosity viscosity;
   double step = FlowOptions{}.step, kl = FlowOptions{}.kl;
-  std::string force_kernel = "reuse";
+  std::string force_kernel = "reuse", demons = "log";
+  bool symmetric = false;
 };
 
 po::options_description all_options(FluidregOptions& o) {
@@ -38,9 +39,13 @@ po::options_description all_options(FluidregOptions& o) {
   po::options_description own("Flow");
   own.add_options()  //
       ("model", text(o.model)->value_name("fluid|flow|demons"),
-       "fluid: viscous fluid with regridding; flow: greedy compositive flow; demons: log-domain diffeomorphic demons, with -s ssd the "
-       "symmetric ones")("sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
-                         "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
+       "fluid: viscous fluid with regridding; flow: greedy compositive flow; demons: Gauss-Newton updates with -s ssd")(
+          "demons", text(o.demons)->value_name("log|esm|thirion"),
+          "demons: log-domain, with an exact inverse; symmetric forces, composed; or Thirion's, added")(
+          "symmetric", po::bool_switch(&o.symmetric),
+          "flow, log-domain demons: both images pull on one field, so that swapped images give the inverse")(
+          "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
+          "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
           "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
           "flow, demons: Gaussian smoothing of the displacement after every step; 0 for none")(
           "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
@@ -51,7 +56,7 @@ po::options_description all_options(FluidregOptions& o) {
           "lambda", po::value(&o.viscosity.lambda)->default_value(o.viscosity.lambda, "1")->value_name("V"),
           "navier: resistance to changes of volume, at least -mu")(
           "kl", po::value(&o.kl)->default_value(o.kl, "0")->value_name("W"),
-          "fluid: weight of the symmetric Kullback-Leibler term, which keeps noise from growing or shrinking anything")(
+          "fluid, flow: weight of the symmetric Kullback-Leibler term, which keeps noise from growing or shrinking anything")(
           "force-kernel", text(o.force_kernel)->value_name("recompute|reuse"),
           "how a GPU computes that term's force; the result is the same")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
@@ -90,6 +95,10 @@ FlowOptions library_options(const FluidregOptions& o) {
   flow.velocity = *velocity;
   flow.viscosity = o.viscosity;
   flow.kl = o.kl;
+  flow.symmetric = o.symmetric;
+  const auto demons = parse_demons(o.demons);
+  require(demons.has_value(), "--demons '" + o.demons + "' is not one of log, esm, thirion");
+  flow.demons = *demons;
   const auto kernel = parse_kl_kernel(o.force_kernel);
   require(kernel.has_value(), "--force-kernel '" + o.force_kernel + "' is not one of recompute, reuse");
   flow.force_kernel = *kernel;

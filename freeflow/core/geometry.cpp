@@ -47,6 +47,9 @@ PointMap to_point_map(const Eigen::Affine3d& affine) {
 }
 
 PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving) {
+  if (world_transform.matrix().isIdentity(0) && fixed.spacing == moving.spacing && fixed.origin == moving.origin &&
+      fixed.direction == moving.direction)
+    return {};
   return to_point_map(moving.world_to_index() * world_transform * fixed.index_to_world());
 }
 

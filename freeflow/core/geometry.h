@@ -31,7 +31,8 @@ bool same_grid(const Geometry& a, const Geometry& b);
 /// The affine as a kernel takes it.
 PointMap to_point_map(const Eigen::Affine3d& affine);
 
-/// Maps fixed voxel indices to moving voxel indices through a world transform (fixed point to moving point).
+/// Maps fixed voxel indices to moving voxel indices through a world transform (fixed point to moving point). The identity, without the
+/// rounding of a way through the world, where the transform is the identity and both grids lie alike.
 PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving);
 
 }  // namespace freeflow

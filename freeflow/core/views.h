@@ -49,6 +49,7 @@ struct Vec3f {
 /// A 3x4 matrix that maps points: y = m * (x, 1). Rows first. Host code builds it in double with Eigen (core/geometry.h).
 struct PointMap {
   float m[3][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}};
+  friend bool operator==(const PointMap&, const PointMap&) = default;
 };
 
 }  // namespace freeflow

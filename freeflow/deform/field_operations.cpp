@@ -15,19 +15,19 @@ DisplacementField compose(Context& ctx, const DisplacementField& first, const Di
   return out;
 }
 
-void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings) {
+void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings, double time) {
   require(squarings >= 0 && squarings <= 30, "the number of squarings must lie between 0 and 30");
   FieldView<float> now = squarings % 2 ? spare : u, next = squarings % 2 ? u : spare;
-  for_each_voxel(ctx, v.extent, ScaleFieldBody{v, now, 1.0f / float(1 << squarings)});
+  for_each_voxel(ctx, v.extent, ScaleFieldBody{v, now, float(time) / float(1 << squarings)});
   for (int k = 0; k < squarings; ++k) {
     for_each_voxel(ctx, v.extent, ComposeBody{now, now, next, 1.0f, 1.0f});
     std::swap(now, next);
   }
 }
 
-DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings) {
+DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings, double time) {
   DisplacementField u(ctx, v.geometry()), spare(ctx, v.geometry());
-  exponential(ctx, v.view(), u.view(), spare.view(), squarings);
+  exponential(ctx, v.view(), u.view(), spare.view(), squarings, time);
   return u;
 }
 

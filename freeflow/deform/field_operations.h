@@ -10,11 +10,13 @@ namespace freeflow {
 /// The displacement of x -> first(x) followed by second: w(x) = u1(x) + u2(x + u1(x)). Both on one grid.
 DisplacementField compose(Context& ctx, const DisplacementField& first, const DisplacementField& second);
 
-/// The displacement of the flow along a stationary velocity v for unit time, by scaling and squaring (Arsigny 2006): v / 2^squarings,
-/// composed with itself `squarings` times. That of -v is its inverse. Velocities up to 2^(squarings - 1) voxels are exact enough.
-DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings = 7);
+/// The displacement of the flow along a stationary velocity v, by scaling and squaring (Arsigny 2006): time * v / 2^squarings, composed
+/// with itself `squarings` times. That of time -1 is the inverse of time 1. Velocities up to 2^(squarings - 1) voxels are exact enough.
+inline constexpr int exponential_squarings = 7;
+DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings = exponential_squarings, double time = 1);
 /// The same into `u`; `spare` is overwritten. Neither allocates nor waits. The three must not overlap.
-void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings = 7);
+void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings = exponential_squarings,
+                 double time = 1);
 
 struct InverseOptions {
   int max_iterations = 20;         ///< Newton steps per voxel; most need three

@@ -6,6 +6,7 @@
 namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const FlowScaleBody&);
+template void for_each_voxel(backend::Cuda, Extent, const FlowDifferenceBody&);
 template void for_each_voxel(backend::Cuda, Extent, const FlowAddBody&);
 template void for_each_voxel(backend::Cuda, Extent, const FlowComposeBody&);
 template void reduce(backend::Cuda, std::size_t, int, const FlowSpeedBody&, double*, double*);

@@ -21,10 +21,17 @@ namespace freeflow {
 enum class FlowModel {
   compositive,  ///< as above
   fluid,        ///< a viscous fluid in small displacements with regridding, and the unbiased term (fluid.h)
-  demons  ///< log-domain diffeomorphic demons (Vercauteren 2008): u = exp(v), v <- G_field * (v + t G_update * force), so that -v gives
-          ///< the inverse; with ssd the force is symmetric demons' (demons_force.h), with other measures it is scaled as above
+  demons        ///< as DemonsKind says; with ssd the force is the demons' own (demons_force.h), with other measures it is scaled as above
 };
 std::optional<FlowModel> parse_flow_model(std::string_view name);
+
+enum class DemonsKind {
+  log,  ///< log-domain diffeomorphic (Vercauteren 2008): u = exp(v), v <- G_field * (v + t G_update * force), so that -v gives the inverse
+  esm,  ///< symmetric forces, composed (Vercauteren 2009): phi <- phi o (id + G_update * force), then u <- G_field * u
+  thirion,  ///< the fixed image's gradient drives, added (Thirion 1998): u <- G_field * (u + G_update * force); folds are taken out at the
+            ///< end
+};
+std::optional<DemonsKind> parse_demons(std::string_view name);
 
 enum class VelocityKind {
   gaussian,  ///< the force, smoothed by `sigma_update`
@@ -40,6 +47,11 @@ struct Sigma {
 
 struct FlowOptions {
   FlowModel model = FlowModel::compositive;
+  DemonsKind demons = DemonsKind::log;
+  /// flow and log-domain demons: both images pull on one stationary velocity v, (force forth - force back) / 2, the one at exp(v), the
+  /// other at exp(-v); they meet at exp(v / 2). The result's inverse is exp(-v) itself. On one grid with the identity to start from,
+  /// swapped images give swapped results to the bit; else to what resampling the moving image to the fixed grid changes.
+  bool symmetric = false;
   SimilarityChoice similarity{SimilarityKind::lncc};
   int levels = 4;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 20 on the finest, 40 above it, then 60
@@ -48,7 +60,7 @@ struct FlowOptions {
   Smoother smoother = Smoother::automatic;
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;
-  double kl = 0;  ///< fluid: weight of the symmetric Kullback-Leibler term (symmetric_kl.h) beside the measure
+  double kl = 0;  ///< fluid, flow: weight of the symmetric Kullback-Leibler term (symmetric_kl.h) beside the measure
   KlKernel force_kernel = KlKernel::reuse;
   double tolerance = 1e-4;                                ///< ends when ten iterations lower the cost by less than this share of it
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)

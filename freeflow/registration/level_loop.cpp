@@ -21,7 +21,7 @@ std::size_t with_small_things(std::size_t bytes) { return bytes + bytes / 50 + (
 
 LevelLoop::LevelLoop(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const Masks& masks,
                      const SimilarityChoice& similarity, int levels, const Eigen::Affine3d& initial)
-    : ctx_(ctx), fixed_(fixed), moving_(moving), masks_(masks), initial_(initial) {
+    : ctx_(ctx), fixed_(fixed), moving_(moving), initial_(initial), masks_(masks) {
   fixed.geometry().validate("the fixed image");
   moving.geometry().validate("the moving image");
   fixed_factors_ = pyramid_factors(fixed.geometry(), levels);
@@ -37,7 +37,7 @@ PointMap LevelLoop::map_between(const Volume<float>& f, const Volume<float>& m) 
 double LevelLoop::prepare() {
   const Factors full{1, 1, 1};
   const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, full), m = pyramid_level(ctx_, moving_, masks_.moving, full);
-  similarity_->set_range(ctx_, f, m);
+  set_ranges(f, m);
   return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {nullptr, f.extent()});
 }
 
@@ -82,7 +82,7 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   result.nonrigid_seconds = seconds_since(start);
 
   const auto inverse_start = Clock::now();
-  result.inverse = invert(ctx_, result.displacement);
+  result.inverse = inverse_of(result);
   result.inverse_seconds = seconds_since(inverse_start);
   return result;
 }

@@ -26,6 +26,10 @@ class LevelLoop {
   virtual int iterations_of_level(int l) const = 0;
   /// Improves it. The similarity has been prepared; `level` is complete but for what happens now.
   virtual void descend(const ImagePair& images, LevelRecord& level, Observer& observer) = 0;
+  /// Reads the intensity ranges of the masked images.
+  virtual void set_ranges(const Volume<float>& fixed, const Volume<float>& moving) { similarity_->set_range(ctx_, fixed, moving); }
+  /// Of the result's displacement, once it is final.
+  virtual Inverse inverse_of(const RegistrationResult& result) { return invert(ctx_, result.displacement); }
   /// The displacement on the fixed grid, without folds. The measure's memory has been given back.
   virtual UnfoldResult finish(DisplacementField& displacement) = 0;
   /// What to do about folds that are left, and whether no level gained anything.
@@ -34,6 +38,7 @@ class LevelLoop {
 
   Context& ctx_;
   const Volume<float>&fixed_, &moving_;
+  const Eigen::Affine3d& initial_;
   std::vector<Factors> fixed_factors_, moving_factors_;
   std::unique_ptr<SimilarityMeasure> similarity_;
 
@@ -43,7 +48,6 @@ class LevelLoop {
   PointMap map_between(const Volume<float>& f, const Volume<float>& m) const;
 
   const Masks& masks_;
-  const Eigen::Affine3d& initial_;
 };
 
 /// Bytes of the two images, their finest level and their masks, and what a prediction of "at most" adds for tables, reduction scratch and

@@ -75,6 +75,16 @@ TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {
   EXPECT_EQ(report["jacobian"]["folded_voxels"], 0);
 }
 
+TEST_F(Fluidreg, SwappedImagesOfASymmetricFlowGiveTheInverse) {
+  write("g.nii.gz", {32, 34, 20}, [](const Eigen::Vector3d& p) { return head(p, 18); });
+  const std::string options = " --symmetric -s ssd" + quick;
+  ASSERT_EQ(run(fluidreg + " -f f.nii.gz -m g.nii.gz -o a_" + options).status, 0);
+  ASSERT_EQ(run(fluidreg + " -f g.nii.gz -m f.nii.gz -o b_" + options).status, 0);
+  EXPECT_EQ(slurp(folder / "a_1Warp.nii.gz"), slurp(folder / "b_1InverseWarp.nii.gz"));
+  EXPECT_EQ(slurp(folder / "a_1InverseWarp.nii.gz"), slurp(folder / "b_1Warp.nii.gz"));
+  EXPECT_EQ(slurp(folder / "a_Warped.nii.gz"), slurp(folder / "b_InverseWarped.nii.gz"));
+}
+
 TEST_F(Fluidreg, TheLinearStageComesFirst) {
   const Outcome o = run(fluidreg + images + "-o a_ --linear rigid --levels 2 --iterations 5 -v");
   ASSERT_EQ(o.status, 0) << o.err;
@@ -85,7 +95,8 @@ TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
   for (const char* options : {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm", "-s cr --step 0.25",
                               "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0", "--smoother fft",
                               "--velocity navier", "--velocity navier --mu 2 --lambda -1",
-                              "--model fluid -s ssd --kl 0.05 --force-kernel recompute", "--model fluid --velocity navier"}) {
+                              "--model fluid -s ssd --kl 0.05 --force-kernel recompute", "--model fluid --velocity navier",
+                              "--model demons -s ssd --demons esm", "--model demons -s ssd --demons thirion", "--symmetric --kl 0.01"}) {
     const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }
@@ -102,7 +113,9 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--step 3"), "step");
   expect_refusal(run(call + "--velocity fast"), "navier");
   expect_refusal(run(call + "--model fluid --kl -1"), "Kullback");
-  expect_refusal(run(call + "--kl 1"), "--model fluid");
+  expect_refusal(run(call + "--model demons --kl 1"), "--model fluid");
+  expect_refusal(run(call + "--model fluid --symmetric"), "--model flow");
+  expect_refusal(run(call + "--model demons --demons angry"), "thirion");
   expect_refusal(run(call + "--model fluid --force-kernel guess"), "recompute");
   expect_refusal(run(call + "--velocity navier --mu 0"), "mu");
   expect_refusal(run(call + "--velocity navier --model demons"), "gaussian");

@@ -62,6 +62,57 @@ TEST_P(Flow, DemonsRecoverAKnownWarpWithAnInverse) {
   }
 }
 
+TEST_P(Flow, EveryKindOfDemonsRecoversAKnownWarp) {
+  const Phantom p = usual_phantom(false);
+  for (const DemonsKind kind : {DemonsKind::esm, DemonsKind::thirion}) {
+    FlowOptions o = quick(SimilarityKind::ssd);
+    o.model = FlowModel::demons;
+    o.demons = kind;
+    const RegistrationResult r = run(ctx, p, o);
+    EXPECT_LT(p.error(ctx, r.displacement), 1.0) << int(kind);
+    EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
+    EXPECT_EQ(r.displacement.to_host(ctx), run(cpu, p, o).displacement.to_host(cpu)) << int(kind);
+  }
+}
+
+TEST_P(Flow, SwappedImagesOfASymmetricFlowGiveTheInverseToTheBit) {
+  Phantom p = usual_phantom(false), q = p;
+  q.moving = p.moving = p.fixed;
+  Context host;
+  p.m = sample_world(host, p.fixed, [](const Eigen::Vector3d& x) { return head(x, 26); }).to_host(host);
+  q.f = p.m, q.m = p.f;
+  for (const auto& [kind, model] : {std::pair{SimilarityKind::lncc, FlowModel::compositive},
+                                    {SimilarityKind::nmi, FlowModel::compositive},
+                                    {SimilarityKind::ssd, FlowModel::demons}}) {
+    FlowOptions o = quick(kind);
+    o.model = model;
+    o.symmetric = true;
+    o.iterations = {20};
+    const RegistrationResult a = run(ctx, p, o), b = run(ctx, q, o);
+    EXPECT_EQ(a.displacement.to_host(ctx), b.inverse.field.to_host(ctx)) << int(kind);
+    EXPECT_EQ(a.inverse.field.to_host(ctx), b.displacement.to_host(ctx)) << int(kind);
+    EXPECT_EQ(a.levels[1].iterations.back().cost, b.levels[1].iterations.back().cost) << int(kind);
+    EXPECT_LT(a.inverse.residual.mean_voxels, inverse_mean_voxels);
+    EXPECT_EQ(a.jacobian.folded_voxels, 0u);
+    EXPECT_LT(p.error(ctx, a.displacement), 1.2) << int(kind);
+  }
+}
+
+TEST_P(Flow, ASymmetricFlowTakesAnyGridsAndPredictsItsMemory) {
+  const Phantom p = usual_phantom(false);
+  for (const double kl : {0.0, 0.01}) {
+    Context fresh(GetParam());
+    FlowOptions o = quick(SimilarityKind::ssd);
+    o.symmetric = true;
+    o.kl = kl;
+    const RegistrationResult r = run(fresh, p, o);
+    EXPECT_LT(p.error(fresh, r.displacement), 1.2);
+    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels);
+    EXPECT_LE(fresh.statistics().peak_bytes, predict_flow_bytes(fresh, p.fixed, p.moving, o));
+    EXPECT_EQ(r.displacement.to_host(fresh), run(cpu, p, o).displacement.to_host(cpu));
+  }
+}
+
 TEST_P(Flow, AViscousVelocityRecoversAKnownWarpAlikeOnEveryDevice) {
   const Phantom p = usual_phantom(false);
   FlowOptions o = quick(SimilarityKind::ssd);
@@ -213,6 +264,9 @@ TEST_P(Flow, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.sigma_update.value = 0; });
   refuses([](FlowOptions& o) { o.sigma_field.value = -1; });
   refuses([](FlowOptions& o) { o.iterations = {1, 2, 3}; });
+  refuses([](FlowOptions& o) { o.model = FlowModel::fluid, o.symmetric = true; });
+  refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.demons = DemonsKind::thirion, o.symmetric = true; });
+  refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.kl = 1; });
   FlowOptions o = quick();
   o.initial.translation().x() = 1000;
   EXPECT_THROW(run(ctx, p, o), RegistrationError);

@@ -186,7 +186,6 @@ TEST_P(Fluid, SaysWhyItCannot) {
   };
   refuses([](FlowOptions& o) { o.kl = -1; });
   refuses([](FlowOptions& o) { o.kl = NAN; });
-  refuses([](FlowOptions& o) { o.kl = 1, o.model = FlowModel::compositive; });
   refuses([](FlowOptions& o) { o.viscosity.mu = 0; });
 }
 
