@@ -43,7 +43,7 @@ struct DenoiseOptions {
   NonlocalMeansOptions means;
   std::string output, strategy = "auto", radius = "none", device = "auto";
   int threads = 0;
-  bool verbose = false, quiet = false;
+  bool verbose = false, quiet = false, free_volume = false;
 };
 
 /// An option that may be left out.
@@ -76,6 +76,7 @@ po::options_description all_options(DenoiseOptions& o) {
       ("c2", into(o.means.c2)->value_name("V"),
        "weights fall with exp(-D / c2), D between patches; default: 0.12 times the patch's voxels")                       //
       ("limit", into(o.means.limit)->value_name("V"), "the surface moves at most V voxels; default: as far as it likes")  //
+      ("free-volume", po::bool_switch(&o.free_volume), "let the volume change: no shift after the steps")                 //
       ("search-radius", text(o.radius)->value_name("none|R"), "look no farther than R voxels; none: the whole band");
   running.add_options()                                                                                                             //
       ("strategy", text(o.strategy)->value_name("NAME"), ("how the GPU searches; the CPU takes every name." + strategies).c_str())  //
@@ -96,6 +97,7 @@ void check(DenoiseOptions& o) {
   const auto strategy = parse_search_strategy(o.strategy);
   require(strategy.has_value(), "--strategy '" + o.strategy + "' is not one of auto, constant, texture, global, tiled");
   o.means.strategy = *strategy;
+  o.means.keep_volume = !o.free_volume;
   if (o.radius != "none") {
     char rest = 0;
     double radius = 0;

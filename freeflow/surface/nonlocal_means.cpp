@@ -118,7 +118,8 @@ class Denoiser {
     iterate();
     ctx_.synchronize();
     result_.iteration_seconds = seconds_since(last);
-    for_each_voxel(ctx_, list_of(band_.elements), ScatterBody{band_.voxel.data(), band_.value.data(), phi_.view().data});
+    for_each_voxel(ctx_, list_of(band_.elements),
+                   ScatterBody{band_.voxel.data(), band_.value.data(), float(result_.shift_mm / unit_), phi_.view().data});
     result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
     for_each_voxel(ctx_, phi_.extent(), ScaleBody{phi_.view(), float(unit_), phi_.view()});
     result_.level_set = std::move(phi_);
@@ -240,7 +241,17 @@ class Denoiser {
     result_.mean_change_mm = unit_ * scalar.to_host(ctx_)[0] / n;
     reduce(ctx_, std::size_t(n), 1, ChangeMaxBody{{}, before.data(), band_.value.data()}, work, scalar.data());
     result_.max_change_mm = unit_ * scalar.to_host(ctx_)[0];
+    if (options_.keep_volume) keep_volume(before);
     table_.reset();
+  }
+
+  void keep_volume(const Buffer<float>& before) {
+    const std::size_t n = std::size_t(band_.elements);
+    const ReduceWorkspace work(ctx_, n, 2);
+    const Buffer<double> sums(ctx_, 2);
+    reduce(ctx_, n, 2, ShiftBody{{}, before.data(), band_.value.data()}, work, sums.data());
+    const std::vector<double> s = sums.to_host(ctx_);
+    if (s[1] > 0) result_.shift_mm = unit_ * s[0] / s[1];
   }
 
   Context& ctx_;

@@ -16,6 +16,7 @@ template void for_each_voxel(backend::Cuda, Extent, const StepBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ScatterBody&);
 template void reduce(backend::Cuda, std::size_t, int, const WeightSumBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const ChangeSumBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const ShiftBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const ChangeMaxBody&, double*, double*);
 
 }  // namespace freeflow

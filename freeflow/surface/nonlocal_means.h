@@ -4,7 +4,10 @@
 //   2. For each element x its m most similar ones y of the whole band and their weights w_xy = exp(-|x - y|^2 / c1) exp(-D(x, y) / c2),
 //   eq. 15.
 //   3. K steps phi_x += dt sum_y w_xy (phi_y - phi_x), dt = 1 / max sum_y w_xy, eq. 16.
-//   4. phi becomes a signed distance again.
+//   4. phi is shifted by a constant so that its mean change beside the surface, |phi| <= 1 at the start, is 0: the volume stays, to first
+//   order.
+//      With all weights eq. 16 is symmetric and keeps the sum of phi; the m best alone are not, and let convex bodies shrink.
+//   5. phi becomes a signed distance again.
 // The same bits on every device and for every strategy and number of threads. Beyond the grid the nearest voxel counts.
 #pragma once
 
@@ -26,6 +29,7 @@ struct NonlocalMeansOptions {
   std::optional<double> c2;             ///< squared mean sides; none: 0.12 n^3, the square of a third of a voxel per value
   std::optional<double> limit;          ///< mean sides that phi, and so the surface, moves at most; none: as far as it likes
   std::optional<double> search_radius;  ///< mean sides; none: the whole band
+  bool keep_volume = true;              ///< step 4
   SearchStrategy strategy = SearchStrategy::automatic;
   /// Device memory that the neighbours may take; more are kept in host memory, in slabs. 0: three quarters of what is free.
   std::size_t memory_bytes = 0;
@@ -48,10 +52,11 @@ struct NonlocalMeansObserver {
 
 struct NonlocalMeansResult {
   Volume<float> distance;   ///< signed, mm, negative inside
-  Volume<float> level_set;  ///< phi of step 3, mm: not quite a distance, but its zero has not been resampled
+  Volume<float> level_set;  ///< phi of step 4, mm: not quite a distance, but its zero has not been resampled
   int band_elements = 0;
   double band_mm = 0;
   double c2 = 0, time_step = 0;
+  double shift_mm = 0;                           ///< of step 4
   double mean_change_mm = 0, max_change_mm = 0;  ///< of phi in the band, before it becomes a distance again
   std::size_t predicted_bytes = 0;
   int slabs = 1;

@@ -201,12 +201,22 @@ struct ChangeMaxBody : MaxBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return fabsf(after[i] - before[i]); }
 };
 
+/// Change of phi beside the surface: its sum (term 0) and the elements there (term 1).
+struct ShiftBody : SumBody {
+  const float *before, *after;
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    if (!(fabsf(before[i]) <= 1)) return 0;
+    return term == 0 ? double(after[i]) - before[i] : 1.0;
+  }
+};
+
 /// Puts the band's values back. Runs over the elements.
 struct ScatterBody {
   const std::int32_t* voxel;
   const float* value;
+  float shift;
   float* phi;
-  FREEFLOW_HD void operator()(int i, int, int) const { phi[voxel[i]] = value[i]; }
+  FREEFLOW_HD void operator()(int i, int, int) const { phi[voxel[i]] = value[i] - shift; }
 };
 
 }  // namespace freeflow

@@ -12,6 +12,7 @@ namespace freeflow::reference {
 
 struct NonlocalMeans {
   double band = 3, c1 = 0, c2 = 15;  // in mean sides; c1 0: none
+  bool keep_volume = true;
   int patch = 5, neighbours = 96, iterations = 10;
 };
 
@@ -67,8 +68,15 @@ inline std::vector<double> nonlocal_means(const std::vector<double>& distance, c
       for (const auto& [w, j] : similar[i]) next[i] += w / largest * (phi[j] - phi[i]);
     phi = next;
   }
+  double change = 0, near = 0;
+  for (int i = 0; i < elements; ++i)
+    if (std::abs(distance[band[i]] / unit) <= 1) {
+      change += phi[i] - distance[band[i]];
+      near += 1;
+    }
+  const double shift = o.keep_volume && near > 0 ? change / near : 0;
   std::vector<double> result = distance;
-  for (int i = 0; i < elements; ++i) result[band[i]] = phi[i];
+  for (int i = 0; i < elements; ++i) result[band[i]] = phi[i] - shift;
   return result;
 }
 

@@ -46,10 +46,12 @@ TEST_P(NonlocalMeans, AgreesWithTheDoubleReference) {
     NonlocalMeansOptions options;
     options.band = 2;
     options.c1 = 60;
+    options.keep_volume = spacing.z() > 1;
     const NonlocalMeansResult r = nonlocal_means(ctx, Volume<float>(ctx, g, start), options);
     reference::NonlocalMeans same;
     same.band = 2;
     same.c1 = 60;
+    same.keep_volume = spacing.z() > 1;
     const std::vector<double> phi = reference::nonlocal_means(std::vector<double>(start.begin(), start.end()), g, same);
     const Volume<float> expected =
         signed_distance(ctx, Volume<float>(ctx, g, std::vector<float>(phi.begin(), phi.end())), 0, Inside::below);
@@ -82,7 +84,7 @@ TEST_P(NonlocalMeans, TakesNoiseOffABall) {
     return std::pair(std::sqrt(sum / count), bias / count);
   };
   EXPECT_LT(error(smooth).first, 0.5 * error(noisy).first);
-  EXPECT_LT(std::abs(error(smooth).second), 0.08);  // it does not shrink
+  EXPECT_LT(std::abs(error(smooth).second - error(noisy).second), 0.03);  // it does not shrink
 }
 
 TEST_P(NonlocalMeans, IsTheSameOnEveryDeviceAndInSlabs) {
