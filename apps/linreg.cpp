@@ -31,7 +31,7 @@ const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.ni
 struct LinregOptions {
   CommonOptions common;
   int dof = 12;
-  std::string search = "auto", resolution = "0.02,0.05";
+  std::string search = "auto", refine = "auto", resolution = "0.02,0.05";
 };
 
 po::options_description all_options(LinregOptions& o) {
@@ -42,6 +42,10 @@ po::options_description all_options(LinregOptions& o) {
        "what is free: 6 rotation and translation, 7 and one scale, 9 and three scales, 12 and skew")  //
       ("search", po::value(&o.search)->default_value(o.search)->value_name(linear_search_names),
        "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell and hill start where --init says")  //
+      (
+          "refine", po::value(&o.refine)->default_value(o.refine)->value_name("auto|blocks|none"),
+          "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: unless --dof 6 or another "
+          "search")  //
       ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
        "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory");
   po::options_description all = common_options(o.common);
@@ -60,6 +64,9 @@ LinearOptions library_options(const LinregOptions& o) {
   const auto search = parse_linear_search(o.search);
   require(search.has_value(), "--search '" + o.search + "' is not one of " + linear_search_names);
   linear.search = *search;
+  const auto refinement = parse_linear_refinement(o.refine);
+  require(refinement.has_value(), "--refine '" + o.refine + "' is not one of auto, blocks, none");
+  linear.refinement = *refinement;
   char rest = 0;
   require(std::sscanf(o.resolution.c_str(), "%lf,%lf%c", &linear.resolution.mm, &linear.resolution.degrees, &rest) == 2,
           "--powell-resolution '" + o.resolution + "' is not of the form 0.02,0.05");

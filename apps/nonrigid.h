@@ -56,6 +56,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
     first.similarity = options.similarity;
     first.model = *parse_linear_model(common.linear);
     first.initial = options.initial;
+    first.sceptical = true;
     Progress linear_progress(common.similarity, {}, verbosity(common));
     linear = register_linear(ctx, fixed, moving, first, masks, &linear_progress);
     warn(linear->warnings);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <freeflow/registration/block_refinement.h>
 #include <freeflow/registration/linear_cost.h>
 #include <freeflow/registration/linear_levels.h>
 #include <freeflow/registration/powell.h>
@@ -46,7 +47,7 @@ class LinearRun {
       add_candidates(candidates, l, start, record);
       LinearCost cost(ctx_, *measure_, levels_[l].fixed, levels_[l].moving);
       refine(candidates, cost, l, record);
-      if (l + 1 == levels_.count()) keep_the_better(candidates.front(), start, cost, result);
+      if (l + 1 == levels_.count()) finish(candidates.front(), start, cost, result, record);
       record.evaluations += cost.evaluations();
       record.seconds = seconds_since(level_start);
       observer_.on_level_done(record);
@@ -131,14 +132,39 @@ class LinearRun {
     candidate.world = parameters.affine(p);
   }
 
-  /// A start that is better than what was found stays.
-  void keep_the_better(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost, LinearResult& result) {
+  /// The blocks have the last word; a sceptic takes it only where the measure agrees.
+  void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost, LinearResult& result, LevelRecord& record) {
     result.cost_before = cost.evaluate(start);
-    if (result.cost_before < found.cost) {
+    const bool lost = result.cost_before < found.cost;  // not so where the start has no overlap
+    const bool moved = edge_movement(start, found.world) > levels_.spacing_mm(levels_.count() - 1);
+    if (!lost && options_.refines()) refine_found(found, cost, record);
+    const bool contested = result.cost_before < found.cost && moved && options_.sceptical;
+    if (lost || contested) {
       found = {start, result.cost_before};
       result.warnings.push_back("no transform was found that is better than the start, so the result is the start");
     }
     result.cost_after = found.cost;
+  }
+
+  /// How far the object's edge lies apart under two transforms, mm, roughly.
+  double edge_movement(const Eigen::Affine3d& a, const Eigen::Affine3d& b) const {
+    const ContentExtent& content = levels_.fixed_content();
+    return (a * content.center - b * content.center).norm() + content.radius_mm * (a.linear() - b.linear()).norm();
+  }
+
+  void refine_found(LinearCandidate& found, LinearCost& cost, LevelRecord& record) {
+    const LinearLevel& finest = levels_[levels_.count() - 1];
+    const ContentExtent& content = levels_.fixed_content();
+    BlockMatching blocks(ctx_, finest.fixed, finest.moving);
+    BlockRefinementOptions o;
+    o.model = options_.model;
+    o.center = content.center;
+    o.radius_mm = content.radius_mm;
+    o.agreement_mm = finest.fixed.geometry().spacing.minCoeff();
+    const Eigen::Affine3d world = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
+    const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
+    const double refined_cost = cost.of(parameters, guard_)(parameters.start(), nullptr);
+    if (std::isfinite(refined_cost)) found = {world, refined_cost};
   }
 
   Context& ctx_;
@@ -159,6 +185,18 @@ std::optional<LinearSearch> parse_linear_search(std::string_view name) {
   if (name == "hill") return LinearSearch::hill;
   if (name == "flirt") return LinearSearch::flirt;
   return std::nullopt;
+}
+
+std::optional<LinearRefinement> parse_linear_refinement(std::string_view name) {
+  if (name == "auto") return LinearRefinement::automatic;
+  if (name == "blocks") return LinearRefinement::blocks;
+  if (name == "none") return LinearRefinement::none;
+  return std::nullopt;
+}
+
+bool LinearOptions::refines() const {
+  const bool by_itself = search == LinearSearch::automatic && model != LinearModel::rigid;
+  return refinement == LinearRefinement::blocks || (refinement == LinearRefinement::automatic && by_itself);
 }
 
 int LinearOptions::iterations_of_level(int level) const {

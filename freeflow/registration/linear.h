@@ -32,6 +32,16 @@ enum class LinearSearch {
 };
 std::optional<LinearSearch> parse_linear_search(std::string_view name);
 
+enum class LinearRefinement {
+  /// Blocks where something besides a rotation is free and the search is automatic: two people differ in ways that no linear transform
+  /// follows, and then the measure of the whole is the largest structure's. The same object moved rigidly has no such conflict.
+  automatic,
+  /// After the search, on the finest level: blocks matched by correlation, and the transform fitted to the best 30 % (Ourselin 2001).
+  blocks,
+  none
+};
+std::optional<LinearRefinement> parse_linear_refinement(std::string_view name);
+
 /// Powell's search evaluates nothing nearer than this to a point that it has evaluated; in proportion on coarser levels.
 struct PowellResolution {
   double mm = 0.02;       ///< of translations
@@ -42,8 +52,12 @@ struct LinearOptions {
   SimilarityChoice similarity;
   LinearModel model = LinearModel::affine;
   LinearSearch search = LinearSearch::automatic;
+  LinearRefinement refinement = LinearRefinement::automatic;
   /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than the images are left out.
   int levels = 3;
+  /// Before a nonrigid stage: where the blocks lead to a worse measure than the start's, as where organs slide along a wall that stays, no
+  /// linear transform helps, and the start is kept. The nonrigid stage follows the organs; it does not bring the wall back.
+  bool sceptical = false;
   std::vector<int> iterations;     ///< at most so many, one value or one per level, coarse to fine; empty: 40, 30, 15, 6
   PowellResolution resolution;     ///< of the searches powell and flirt; zeros: no memory
   double smallest_overlap = 0.05;  ///< of the fixed voxels; less is a failure
@@ -52,6 +66,7 @@ struct LinearOptions {
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
   int iterations_of_level(int level) const;
+  bool refines() const;  ///< by blocks, at the end
 };
 
 struct LinearResult {

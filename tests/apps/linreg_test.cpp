@@ -123,6 +123,7 @@ TEST_F(Linreg, RefusesUnusableCalls) {
   const std::string images = " -f f.nii.gz -m m.nii.gz -o out_";
   expect_refusal(run(linreg + images + " --dof 8"), "6, 7, 9, 12");
   expect_refusal(run(linreg + images + " --search best"), "flirt");
+  expect_refusal(run(linreg + images + " --refine best"), "blocks");
   expect_refusal(run(linreg + images + " --powell-resolution fine"), "0.02,0.05");
   expect_refusal(run(linreg + images + " --levels 0"), "levels");
   expect_refusal(run(linreg + images + " -s nim"), "nmi");

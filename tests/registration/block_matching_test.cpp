@@ -1,0 +1,158 @@
+// Blocks found at known offsets, on every device, and transforms fitted to matches most of which are wrong.
+#include <freeflow/registration/block_matching.h>
+
+#include <random>
+
+#include <freeflow/registration/block_refinement.h>
+
+#include "support/devices.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+Geometry plain(Extent n) {
+  Geometry g;
+  g.extent = n;
+  g.spacing = {2, 1.5, 2.5};
+  return g;
+}
+
+/// Smooth noise of many waves: no two places look the same.
+double texture(double x, double y, double z) {
+  static const std::vector<Eigen::Vector4d> waves = [] {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<double> frequency(-1.2, 1.2), phase(0, 6.28);
+    std::vector<Eigen::Vector4d> result;
+    for (int i = 0; i < 24; ++i) result.emplace_back(frequency(random), frequency(random), frequency(random), phase(random));
+    return result;
+  }();
+  double sum = 0;
+  for (const Eigen::Vector4d& w : waves) sum += std::sin(w.x() * x + w.y() * y + w.z() * z + w.w());
+  return sum;
+}
+
+std::vector<float> textured(Extent n, const Eigen::Vector3d& shift, double contrast = 1) {
+  return voxelwise(n, [&](int x, int y, int z) { return 100 + 20 * contrast * texture(x - shift.x(), y - shift.y(), z - shift.z()); });
+}
+
+class Blocks : public OnDevice {
+ protected:
+  std::vector<PointMatch> match(Extent n, const std::vector<float>& fixed, const std::vector<float>& moving) {
+    const Volume<float> f(ctx, plain(n), fixed), m(ctx, plain(n), moving);
+    return BlockMatching(ctx, f, m).match(ctx, Eigen::Affine3d::Identity());
+  }
+};
+FREEFLOW_ON_EVERY_DEVICE(Blocks);
+
+TEST_P(Blocks, AreFoundWhereTheyAreWhateverTheSignOfTheContrast) {
+  for (const Extent n : {Extent{40, 36, 30}, Extent{61, 47, 33}})
+    for (const double contrast : {1.0, -0.5})
+      for (const Eigen::Vector3d& shift : {Eigen::Vector3d(2, -1, 0), Eigen::Vector3d(0.4, 1.3, -0.7)}) {
+        const std::vector<PointMatch> matches = match(n, textured(n, Eigen::Vector3d::Zero()), textured(n, shift, contrast));
+        ASSERT_GT(matches.size(), 500u);
+        const Eigen::Vector3d expected = plain(n).index_to_world().linear() * shift;
+        const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+        // Single small blocks are often mistaken; the trimmed fit is not.
+        const Eigen::Affine3d fitted = fit_trimmed(matches, LinearModel::rigid, plain(n).center(), 40, identity, 0.5);
+        EXPECT_LT((fitted * plain(n).center() - plain(n).center() - expected).norm(), 0.4) << shift.transpose() << " contrast " << contrast;
+      }
+}
+
+TEST_P(Blocks, HaveTheSameBitsAsOnTheCpu) {
+  const Extent n{61, 47, 33};
+  std::vector<float> fixed = textured(n, Eigen::Vector3d::Zero()), moving = textured(n, {0.4, 1.3, -0.7});
+  for (std::size_t i = 0; i < fixed.size(); i += 97) fixed[i] = NAN;
+  for (std::size_t i = 0; i < moving.size(); i += 301) moving[i] = NAN;
+  const std::vector<PointMatch> found = match(n, fixed, moving);
+  Context cpu({}, 1);
+  const Volume<float> f(cpu, plain(n), fixed), m(cpu, plain(n), moving);
+  const std::vector<PointMatch> expected = BlockMatching(cpu, f, m).match(cpu, Eigen::Affine3d::Identity());
+  ASSERT_EQ(found.size(), expected.size());
+  ASSERT_GT(found.size(), 50u);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].fixed, expected[i].fixed);
+    EXPECT_EQ(found[i].found, expected[i].found);
+    EXPECT_EQ(found[i].correlation, expected[i].correlation);
+  }
+}
+
+TEST_P(Blocks, AgreeWithACorrelationInDouble) {
+  const Extent n{16, 16, 16};
+  std::mt19937 random(3);
+  std::uniform_real_distribution<float> value(0, 1000);
+  std::vector<float> fixed(n.count()), moving(n.count());
+  for (float& v : fixed) v = value(random);
+  for (float& v : moving) v = value(random);
+  const Eigen::Affine3d to_index = plain(n).world_to_index();
+  const auto at = [&](const std::vector<float>& v, int x, int y, int z) { return double(v[std::size_t((z * n.y + y) * n.x + x)]); };
+  const std::vector<PointMatch> matches = match(n, fixed, moving);
+  ASSERT_EQ(matches.size(), 125u);
+  for (const PointMatch& match : matches) {
+    const Eigen::Vector3d middle = to_index * match.fixed - Eigen::Vector3d::Constant(1.5);
+    const Eigen::Vector3i c = middle.array().round().cast<int>();
+    double best = 0;
+    for (int dz = -3; dz <= 3; ++dz)
+      for (int dy = -3; dy <= 3; ++dy)
+        for (int dx = -3; dx <= 3; ++dx) {
+          const Eigen::Vector3i o = c + Eigen::Vector3i(dx, dy, dz);
+          if (o.minCoeff() < 0 || o.maxCoeff() > 12) continue;
+          double f = 0, m = 0, ff = 0, mm = 0, fm = 0;
+          for (int i = 0; i < 64; ++i) {
+            const int x = i % 4, y = i / 4 % 4, z = i / 16;
+            const double a = at(fixed, c.x() + x, c.y() + y, c.z() + z), b = at(moving, o.x() + x, o.y() + y, o.z() + z);
+            f += a, m += b, ff += a * a, mm += b * b, fm += a * b;
+          }
+          best = std::max(best, std::pow(fm - f * m / 64, 2) / ((ff - f * f / 64) * (mm - m * m / 64)));
+        }
+    EXPECT_NEAR(match.correlation, best, 1e-3 * best);
+  }
+}
+
+TEST_P(Blocks, FlatOrThinOrEmptyImagesHaveNone) {
+  const Extent n{20, 20, 20}, thin{40, 40, 3};
+  std::vector<float> half = textured(n, Eigen::Vector3d::Zero());
+  for (std::size_t i = 0; i < half.size() / 2; ++i) half[i] = 50;
+  const auto some = match(n, half, half);
+  for (const PointMatch& m : some) EXPECT_GT(m.fixed.z(), 15);
+  EXPECT_GT(some.size(), 0u);
+  EXPECT_EQ(match(thin, textured(thin, Eigen::Vector3d::Zero()), textured(thin, Eigen::Vector3d::Zero())).size(), 0u);
+  std::vector<float> hidden = textured(n, Eigen::Vector3d::Zero());
+  for (std::size_t i = 0; i < hidden.size(); ++i)
+    if (i % 3 == 0) hidden[i] = NAN;
+  EXPECT_EQ(match(n, textured(n, Eigen::Vector3d::Zero()), hidden).size(), 0u);
+}
+
+TEST(TrimmedFit, FindsTheTransformOfEveryModelThoughMostMatchesAreWrong) {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> place(-60, 60), wrong(-6, 6);
+  const Eigen::Vector3d center(5, -3, 8);
+  for (const LinearModel model : {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine}) {
+    LinearDecomposition parts;
+    parts.rotation = Eigen::AngleAxisd(0.03, Eigen::Vector3d(1, 2, -1).normalized()).toRotationMatrix();
+    parts.translation = {1.2, -0.8, 0.9};
+    if (model == LinearModel::similarity) parts.scale.setConstant(1.01);
+    if (int(model) >= 9) parts.scale = {1.01, 0.985, 1.02};
+    if (model == LinearModel::affine) parts.skew = {0.01, -0.015, 0.008};
+    const Eigen::Affine3d truth = compose(parts, center), world(Eigen::Translation3d(0.3, 0.2, -0.1));
+    std::vector<PointMatch> matches;
+    for (int i = 0; i < 2000; ++i) {
+      const Eigen::Vector3d x(place(random), place(random), place(random));
+      const Eigen::Vector3d noise(wrong(random), wrong(random), wrong(random));
+      matches.push_back({x, i % 5 < 2 ? Eigen::Vector3d(world.inverse() * (truth * x)) : Eigen::Vector3d(x + noise), 1});
+    }
+    const Eigen::Affine3d found = fit_trimmed(matches, model, center, 80, world, 0.3);
+    EXPECT_LT((found.matrix() - truth.matrix()).cwiseAbs().maxCoeff(), 0.05) << int(model);
+    EXPECT_LT((found.linear() - truth.linear()).cwiseAbs().maxCoeff(), 1e-3) << int(model);
+  }
+}
+
+TEST(TrimmedFit, StaysWithTooFewMatches) {
+  const Eigen::Affine3d world(Eigen::Translation3d(1, 2, 3));
+  EXPECT_EQ(fit_trimmed({}, LinearModel::affine, Eigen::Vector3d::Zero(), 80, world, 0.3).matrix(), world.matrix());
+}
+
+}  // namespace
+}  // namespace freeflow
