@@ -25,7 +25,7 @@ constexpr const char* example =
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto";
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.5vox", smoother = "auto";
   double step = FlowOptions{}.step;
 };
 
@@ -39,7 +39,7 @@ po::options_description all_options(FluidregOptions& o) {
        "flow: greedy compositive flow; demons: log-domain diffeomorphic demons, with -s ssd the symmetric ones")(
           "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
           "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
-          "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
+          "sigma-field", text(o.sigma_field)->value_name("0.5vox|1mm"),
           "Gaussian smoothing of the displacement after every step; 0 for none")(
           "smoother", text(o.smoother)->value_name("recursive|separable|auto"), "how the Gaussians are computed")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
