@@ -25,7 +25,7 @@ constexpr const char* example =
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.7vox", smoother = "auto", velocity = "gaussian";
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.5vox", smoother = "auto", velocity = "gaussian";
   Viscosity viscosity;
   double step = FlowOptions{}.step, kl = FlowOptions{}.kl;
   std::string force_kernel = "reuse", demons = "log";
@@ -46,7 +46,7 @@ po::options_description all_options(FluidregOptions& o) {
           "flow, log-domain demons: both images pull on one field, so that swapped images give the inverse")(
           "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
           "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
-          "sigma-field", text(o.sigma_field)->value_name("0.7vox|1mm"),
+          "sigma-field", text(o.sigma_field)->value_name("0.5vox|1mm"),
           "flow, demons: Gaussian smoothing of the displacement after every step; 0 for none")(
           "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
           "velocity", text(o.velocity)->value_name("gaussian|navier"),

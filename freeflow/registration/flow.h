@@ -55,7 +55,7 @@ struct FlowOptions {
   SimilarityChoice similarity{SimilarityKind::lncc};
   int levels = 4;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 20 on the finest, 40 above it, then 60
-  Sigma sigma_update{1.7}, sigma_field{0.7};  ///< the fluid has none of the field
+  Sigma sigma_update{1.7}, sigma_field{0.5};  ///< the fluid has none of the field
   double step = 0.5;                          ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
   Smoother smoother = Smoother::automatic;
   VelocityKind velocity = VelocityKind::gaussian;

@@ -126,23 +126,41 @@ __global__ void __launch_bounds__(32 * separable_warps) separable_kernel(Separab
 
 constexpr int recursive_threads = 128, recursive_lanes = 16;
 
-/// Three floats a voxel in shared memory: the value and the sums from either side.
+/// Two floats a voxel in shared memory: where the two warps have met, each finds the other's sums and leaves the result in place of x.
 template <bool along_x>
 __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveLines body) {
   extern __shared__ float4 memory[];
   using Lines = Bundle<along_x, recursive_lanes>;
   constexpr int pitch = Lines::pitch;
   const Lines bundle(body.lines, blockIdx.x);
-  const int length = body.lines.extent[body.lines.axis], words = length * pitch;
-  float *const x = reinterpret_cast<float*>(memory), *const before = x + words, *const after = before + words;
-  bundle.fill(x, body.in + bundle.start, 0, length, length);
+  const int length = body.lines.extent[body.lines.axis], middle = length / 2;
+  float* const tile = reinterpret_cast<float*>(memory);
+  bundle.fill(tile, body.in + bundle.start, 0, length, length);
   bundle.arrive();
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  if (lane < bundle.count && warp == 0) recursive_forward(body.a, body.b, x + lane, before + lane, length, pitch);
-  if (lane < bundle.count && warp == 1)
-    recursive_backward(body.a, body.b, x + lane, length, pitch, [&](std::size_t i, float v) { after[i + lane] = v; });
+
+  const int lane = threadIdx.x % 32;
+  const bool forward = threadIdx.x / 32 == 0 && lane < bundle.count, backward = threadIdx.x / 32 == 1 && lane < bundle.count;
+  float* __restrict__ const x = tile + (lane < bundle.count ? lane : 0);
+  float* __restrict__ const sums = x + length * pitch;
+  const float base = x[0];
+  RecursiveState s = RecursiveState::steady(0.0f, 0.0f, 0.0f);
+  if (backward) s = RecursiveState::steady(x[(length - 1) * pitch] - base, body.a.steady_backward, body.b.steady_backward);
   __syncthreads();
-  bundle.drain(body.out + bundle.start, 0, length, [&](int place) { return before[place] + after[place]; });
+  if (forward)
+#pragma unroll 8
+    for (int i = 0; i < middle; ++i) sums[i * pitch] = base + s.forward(body.a, body.b, x[i * pitch] - base);
+  if (backward)
+#pragma unroll 8
+    for (int i = length - 1; i >= middle; --i) sums[i * pitch] = s.backward(body.a, body.b, x[i * pitch] - base);
+  __syncthreads();
+  if (forward)
+#pragma unroll 8
+    for (int i = middle; i < length; ++i) x[i * pitch] = (base + s.forward(body.a, body.b, x[i * pitch] - base)) + sums[i * pitch];
+  if (backward)
+#pragma unroll 8
+    for (int i = middle - 1; i >= 0; --i) x[i * pitch] = sums[i * pitch] + s.backward(body.a, body.b, x[i * pitch] - base);
+  __syncthreads();
+  bundle.drain(body.out + bundle.start, 0, length, [&](int place) { return tile[place]; });
 }
 
 __global__ void __launch_bounds__(recursive_threads) long_recursive_kernel(RecursiveLines body, int groups) {
@@ -176,7 +194,7 @@ void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
   int device, most_shared;
   cuda_check(cudaGetDevice(&device));
   cuda_check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const std::size_t bytes = sizeof(float) * 3 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
+  const std::size_t bytes = sizeof(float) * 2 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
   if (bytes <= std::size_t(most_shared)) {
     const dim3 grid(bundles_of(body.lines, planes, recursive_lanes));
     launch(cuda, body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>, grid, recursive_threads, bytes, body);

@@ -68,29 +68,14 @@ struct RecursiveState {
   }
 };
 
-// One line, from its first voxel: what comes from the voxel itself and those before it, and what comes from those after it.
-FREEFLOW_HD void recursive_forward(const RecursiveSection& a, const RecursiveSection& b, const float* __restrict__ in,
-                                   float* __restrict__ out, int n, std::size_t stride) {
-  const float base = in[0];
-  RecursiveState s = RecursiveState::steady(0.0f, 0.0f, 0.0f);
-#pragma unroll 8
-  for (int i = 0; i < n; ++i) out[i * stride] = base + s.forward(a, b, in[i * stride] - base);
-}
-
-/// Calls take(offset of a voxel, its share).
-template <class Take>
-FREEFLOW_HD void recursive_backward(const RecursiveSection& a, const RecursiveSection& b, const float* __restrict__ in, int n,
-                                    std::size_t stride, Take take) {
-  const float base = in[0], last = in[(n - 1) * stride] - base;
-  RecursiveState s = RecursiveState::steady(last, a.steady_backward, b.steady_backward);
-#pragma unroll 8
-  for (int i = n - 1; i >= 0; --i) take(i * stride, s.backward(a, b, in[i * stride] - base));
-}
-
+/// `in` and `out` are the line's first voxels.
 FREEFLOW_HD void recursive_line(const RecursiveSection& a, const RecursiveSection& b, const float* in, float* out, int n,
                                 std::size_t stride) {
-  recursive_forward(a, b, in, out, n, stride);
-  recursive_backward(a, b, in, n, stride, [&](std::size_t i, float share) { out[i] += share; });
+  const float base = in[0];
+  RecursiveState s = RecursiveState::steady(0.0f, 0.0f, 0.0f);
+  for (int i = 0; i < n; ++i) out[i * stride] = base + s.forward(a, b, in[i * stride] - base);
+  s = RecursiveState::steady(in[(n - 1) * stride] - base, a.steady_backward, b.steady_backward);
+  for (int i = n - 1; i >= 0; --i) out[i * stride] += s.backward(a, b, in[i * stride] - base);
 }
 
 struct RecursiveLines {

@@ -3,6 +3,7 @@
 
 #include <freeflow/core/dispatch.h>
 #include <freeflow/deform/sampling_body.h>
+#include <freeflow/similarity/candidate_scores.h>
 #include <freeflow/similarity/joint_histogram/joint_histogram.h>
 
 namespace freeflow {
