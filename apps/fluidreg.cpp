@@ -25,7 +25,7 @@ constexpr const char* example =
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field = "0.5vox", smoother = "auto", velocity = "gaussian";
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field, smoother = "auto", velocity = "gaussian";
   Viscosity viscosity;
   double step = FlowOptions{}.step, kl = FlowOptions{}.kl;
   std::string force_kernel = "reuse", demons = "log";
@@ -46,9 +46,11 @@ po::options_description all_options(FluidregOptions& o) {
           "flow, log-domain demons: both images pull on one field, so that swapped images give the inverse")(
           "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
           "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
-          "sigma-field", text(o.sigma_field)->value_name("0.5vox|1mm"),
-          "flow, demons: Gaussian smoothing of the displacement after every step; 0 for none")(
-          "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
+          "sigma-field", po::value(&o.sigma_field)->value_name("0.7x0.5vox|1mm"),
+          "flow, demons: Gaussian smoothing of the displacement after every step, one value or one per level; 0 for none (default 0.7vox, "
+          "on "
+          "the finest level 0.5vox)")("smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"),
+                                      "how the Gaussians are computed")(
           "velocity", text(o.velocity)->value_name("gaussian|navier"),
           "how the force becomes a velocity: smoothed by sigma-update, or that of a viscous fluid (not for demons)")(
           "mu", po::value(&o.viscosity.mu)->default_value(o.viscosity.mu, "1")->value_name("V"),
@@ -66,14 +68,29 @@ po::options_description all_options(FluidregOptions& o) {
   return all;
 }
 
+/// Numbers with an x between them, and a unit that holds for all.
+std::vector<Sigma> parse_sigmas(const std::string& option, const std::string& text) {
+  std::vector<Sigma> sigmas;
+  const char *p = text.data(), *const end = p + text.size();
+  std::string unit;
+  do {
+    Sigma sigma;
+    const auto [next, error] = std::from_chars(p, end, sigma.value);
+    const bool more = next != end && *next == 'x';
+    if (!more) unit.assign(next, end);
+    require(error == std::errc() && sigma.value >= 0 && (more || unit.empty() || unit == "mm" || unit == "vox"),
+            "--" + option + " '" + text + "' is not a number with vox or mm, such as 1.7vox or 3mm");
+    sigmas.push_back(sigma);
+    p = more ? next + 1 : end;
+  } while (p != end);
+  for (Sigma& s : sigmas) s.in_mm = unit == "mm";
+  return sigmas;
+}
+
 Sigma parse_sigma(const std::string& option, const std::string& text) {
-  Sigma sigma;
-  const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), sigma.value);
-  const std::string unit(next, text.data() + text.size());
-  sigma.in_mm = unit == "mm";
-  require(error == std::errc() && sigma.value >= 0 && (unit.empty() || unit == "mm" || unit == "vox"),
-          "--" + option + " '" + text + "' is not a number with vox or mm, such as 1.7vox or 3mm");
-  return sigma;
+  const std::vector<Sigma> sigmas = parse_sigmas(option, text);
+  require(sigmas.size() == 1, "--" + option + " takes one value for all levels");
+  return sigmas[0];
 }
 
 FlowOptions library_options(const FluidregOptions& o) {
@@ -85,7 +102,7 @@ FlowOptions library_options(const FluidregOptions& o) {
   flow.levels = o.common.levels;
   flow.iterations = parse_iterations(o.common.iterations);
   flow.sigma_update = parse_sigma("sigma-update", o.sigma_update);
-  flow.sigma_field = parse_sigma("sigma-field", o.sigma_field);
+  if (!o.sigma_field.empty()) flow.sigma_field = parse_sigmas("sigma-field", o.sigma_field);
   flow.step = o.step;
   const auto smoother = parse_smoother(o.smoother);
   require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, fft, auto");

@@ -75,7 +75,7 @@ int main(int argc, char** argv) {
       FlowOptions o;
       o.model = symmetric ? FlowModel::compositive : FlowModel::fluid;
       o.symmetric = symmetric;
-      o.sigma_field.value = 0;
+      o.sigma_field = {{0}};
       o.similarity.kind = SimilarityKind::ssd;
       o.levels = 1;
       o.iterations = {iterations};

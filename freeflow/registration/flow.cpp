@@ -49,8 +49,9 @@ std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const 
     state = 36 * nf + direction;
     if (options.symmetric) state += 16 * nf + direction + measure->level_bytes(ctx, nf, nf);
   }
-  const std::size_t filters = Velocity::bytes(ctx, fixed, options) +
-                              GaussianFilter::bytes(ctx, fixed.extent, in_voxels(options.sigma_field, fixed), options.smoother);
+  const std::size_t filters =
+      Velocity::bytes(ctx, fixed, options) +
+      GaussianFilter::bytes(ctx, fixed.extent, in_voxels(options.sigma_field_of_level(options.levels - 1), fixed), options.smoother);
   return with_small_things(image_bytes(fixed, moving, masks) + measure->level_bytes(ctx, nf, nm) + state + filters);
 }
 
@@ -59,13 +60,20 @@ int FlowOptions::iterations_of_level(int level) const {
   return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(level)];
 }
 
+Sigma FlowOptions::sigma_field_of_level(int level) const {
+  if (sigma_field.empty()) return {level == levels - 1 ? 0.5 : 0.7};
+  return sigma_field.size() == 1 ? sigma_field[0] : sigma_field[std::size_t(level)];
+}
+
 void FlowOptions::validate() const {
   require(levels >= 1 && levels <= 8, "levels must lie between 1 and 8");
   require(iterations.size() <= 1 || int(iterations.size()) == levels,
           "iterations take one value or one per level (" + std::to_string(levels) + "), coarse to fine");
   for (int n : iterations) require(n >= 0, "the number of iterations must not be negative");
   require(sigma_update.value > 0 && sigma_update.value <= 50, "the sigma of the update must lie above 0 and be at most 50");
-  require(sigma_field.value >= 0 && sigma_field.value <= 50, "the sigma of the field must lie between 0 and 50");
+  require(sigma_field.size() <= 1 || int(sigma_field.size()) == levels,
+          "the sigma of the field takes one value or one per level (" + std::to_string(levels) + "), coarse to fine");
+  for (const Sigma& s : sigma_field) require(s.value >= 0 && s.value <= 50, "the sigma of the field must lie between 0 and 50");
   require(step > 0 && step <= 1, "the step must lie above 0 and be at most 1 voxel: longer ones may fold");
   require(tolerance >= 0 && std::isfinite(tolerance), "the tolerance must not be negative");
   require(model != FlowModel::demons || velocity == VelocityKind::gaussian,
@@ -136,7 +144,7 @@ class FlowRun : public LevelLoop {
     const double smallest = grid.spacing.minCoeff();
     const bool scaled = !FlowDirection::gives_updates(options_);
     const Velocity smooth(ctx_, grid, options_);
-    const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field, grid), options_.smoother);
+    const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field_of_level(level.level), grid), options_.smoother);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), force_back;
     if (back) force_back = DisplacementField(ctx_, grid);
     const ReduceWorkspace work(ctx_, voxels, 2);

@@ -55,8 +55,9 @@ struct FlowOptions {
   SimilarityChoice similarity{SimilarityKind::lncc};
   int levels = 4;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 20 on the finest, 40 above it, then 60
-  Sigma sigma_update{1.7}, sigma_field{0.5};  ///< the fluid has none of the field
-  double step = 0.5;                          ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
+  Sigma sigma_update{1.7};
+  std::vector<Sigma> sigma_field;  ///< one value, or one per level; empty: 0.7 voxel, 0.5 on the finest. The fluid has none
+  double step = 0.5;               ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
   Smoother smoother = Smoother::automatic;
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;
@@ -68,6 +69,7 @@ struct FlowOptions {
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
   int iterations_of_level(int level) const;
+  Sigma sigma_field_of_level(int level) const;
 };
 
 /// Registers. Fixed and moving may live on different grids. Throws InvalidArgument for unusable options or geometry,

@@ -1,4 +1,5 @@
 #include <freeflow/regularize/fft_gaussian.h>
+#include <freeflow/regularize/fft_padding_body.h>
 
 #include <cmath>
 #include <numbers>

@@ -9,7 +9,7 @@
 
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/fft.h>
-#include <freeflow/regularize/fft_padding_body.h>
+#include <freeflow/regularize/fft_padding.h>
 
 namespace freeflow {
 

@@ -1,20 +1,9 @@
 // Private: into the padded volumes of a Fourier transform and out again. Planes follow each other on both sides; z counts through all.
 #pragma once
 
-#include <cstddef>
-
-#include <freeflow/core/views.h>
+#include <freeflow/regularize/fft_padding.h>
 
 namespace freeflow {
-
-/// A volume of extent n within one of extent `size` whose rows are `row` floats apart, `margin` voxels from its start.
-struct Padding {
-  Extent n, size;
-  int row;
-  int margin[3];
-
-  FREEFLOW_HD std::size_t padded(int x, int y, int z) const { return (std::size_t(z) * size.y + y) * row + x; }
-};
 
 /// Over size.x, size.y, planes * size.z: the voxel, beyond the border the last value, or 0.
 struct PadBody {

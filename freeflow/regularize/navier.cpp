@@ -1,3 +1,4 @@
+#include <freeflow/regularize/fft_padding_body.h>
 #include <freeflow/regularize/navier.h>
 
 #include <cmath>

@@ -176,7 +176,7 @@ TEST_P(Flow, NoStepIsLongerThanAsked) {
     o.levels = 1;
     o.iterations = {1};
     o.step = step;
-    o.sigma_field.value = 0;
+    o.sigma_field = {{0}};
     const std::vector<float> u = run(ctx, p, o).displacement.to_host(ctx);
     const std::size_t n = p.fixed.extent.count();
     const Eigen::Vector3d sides = p.fixed.spacing / p.fixed.spacing.minCoeff();
@@ -193,7 +193,7 @@ TEST_P(Flow, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
   for (const Smoother smoother : {Smoother::separable, Smoother::recursive}) {
     FlowOptions o = quick();
     o.smoother = smoother;
-    o.sigma_field = {3, true};
+    o.sigma_field = {{3, true}};
     o.iterations = {15};
     const auto bits = [&](Context& c) {
       const RegistrationResult r = run(c, p, o);
@@ -262,7 +262,8 @@ TEST_P(Flow, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.step = 2; });
   refuses([](FlowOptions& o) { o.step = NAN; });
   refuses([](FlowOptions& o) { o.sigma_update.value = 0; });
-  refuses([](FlowOptions& o) { o.sigma_field.value = -1; });
+  refuses([](FlowOptions& o) { o.sigma_field = {{-1}}; });
+  refuses([](FlowOptions& o) { o.sigma_field = {{1}, {1}, {1}}; });
   refuses([](FlowOptions& o) { o.iterations = {1, 2, 3}; });
   refuses([](FlowOptions& o) { o.model = FlowModel::fluid, o.symmetric = true; });
   refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.demons = DemonsKind::thirion, o.symmetric = true; });

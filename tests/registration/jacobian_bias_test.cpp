@@ -54,7 +54,7 @@ TEST_P(Bias, NoiseAloneIsUnbiasedWithTheTermAndSwapsItsSign) {
   o.levels = 1;
   o.iterations = {15};
   o.step = 0.2;
-  o.sigma_field.value = 0;
+  o.sigma_field = {{0}};
   const JacobianBias free = jacobian_bias(ctx, register_flow(ctx, a, b, o).displacement);
   EXPECT_GT(std::abs(free.mean), 3 * free.mean_error);
   o.kl = 0.1;
