@@ -56,12 +56,13 @@ std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const 
 }
 
 int FlowOptions::iterations_of_level(int level) const {
-  if (iterations.empty()) return std::min(60, 20 * (levels - level));
+  constexpr int from_the_finest[] = {12, 40, 80, 100};
+  if (iterations.empty()) return from_the_finest[std::min(levels - 1 - level, 3)];
   return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(level)];
 }
 
 Sigma FlowOptions::sigma_field_of_level(int level) const {
-  if (sigma_field.empty()) return {level == levels - 1 ? 0.5 : 0.7};
+  if (sigma_field.empty()) return {level == levels - 1 ? 0.4 : 0.7};
   return sigma_field.size() == 1 ? sigma_field[0] : sigma_field[std::size_t(level)];
 }
 

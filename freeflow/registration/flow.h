@@ -54,9 +54,9 @@ struct FlowOptions {
   bool symmetric = false;
   SimilarityChoice similarity{SimilarityKind::lncc};
   int levels = 4;
-  std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 20 on the finest, 40 above it, then 60
+  std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 12 on the finest, then 40, 80, 100
   Sigma sigma_update{1.7};
-  std::vector<Sigma> sigma_field;  ///< one value, or one per level; empty: 0.7 voxel, 0.5 on the finest. The fluid has none
+  std::vector<Sigma> sigma_field;  ///< one value, or one per level; empty: 0.7 voxel, 0.4 on the finest. The fluid has none
   double step = 0.5;               ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
   Smoother smoother = Smoother::automatic;
   VelocityKind velocity = VelocityKind::gaussian;

@@ -17,33 +17,37 @@ UnfoldResult unfold(Context& ctx, ControlPointGrid& lattice, DisplacementField& 
   UnfoldResult result;
   for (;; ++result.rounds) {
     sampler.evaluate(ctx, lattice.view(), u.view());
-    for_each_voxel(ctx, grid.extent, FoldIndicatorBody{u.view(), indicator.view(), float(bound)});
+    for_each_voxel(ctx, grid.extent, FoldIndicatorBody{u.view(), indicator.view(), 3, float(bound)});
     reduce(ctx, grid.extent.count(), 1, FoldCountBody{{}, indicator.view().data}, work, count.data());
     result.voxels_after = std::size_t(count.to_host(ctx)[0]);
     if (result.rounds == 0) result.voxels_before = result.voxels_after;
     if (result.voxels_after == 0 || result.rounds == max_rounds) return result;
     sampler.adjoint(ctx, indicator.view(), flags);
-    for_each_voxel(ctx, lattice.extent(), SmoothFlaggedBody{lattice.view(), flags, {smoothed.data(), lattice.extent()}});
+    for_each_voxel(ctx, lattice.extent(), SmoothFlaggedBody{lattice.view(), flags.plane(0), {smoothed.data(), lattice.extent()}});
     std::swap(lattice.coefficients(), smoothed);
   }
 }
 
 UnfoldResult unfold(Context& ctx, DisplacementField& u, double bound, int max_rounds) {
+  constexpr int passes = 4;  // between two looks for folds, which cost as much as all of them; even, so that u holds the last
   const Geometry& grid = u.geometry();
-  DisplacementField indicator(ctx, grid), spare(ctx, grid);
+  DisplacementField spare(ctx, grid);
+  Volume<float> indicator(ctx, grid), reached(ctx, grid);
   const GaussianFilter widen(ctx, grid.extent, Eigen::Vector3d::Ones(), Smoother::separable);  // positive within four voxels
   const ReduceWorkspace work(ctx, grid.extent.count(), 1);
   const Buffer<double> count(ctx, 1);
   UnfoldResult result;
   for (;; ++result.rounds) {
-    for_each_voxel(ctx, grid.extent, FoldIndicatorBody{u.view(), indicator.view(), float(bound)});
+    for_each_voxel(ctx, grid.extent, FoldIndicatorBody{u.view(), {indicator.view().data, grid.extent}, 1, float(bound)});
     reduce(ctx, grid.extent.count(), 1, FoldCountBody{{}, indicator.view().data}, work, count.data());
     result.voxels_after = std::size_t(count.to_host(ctx)[0]);
     if (result.rounds == 0) result.voxels_before = result.voxels_after;
     if (result.voxels_after == 0 || result.rounds == max_rounds) return result;
-    widen.apply(ctx, indicator.view(), spare.view());
-    for_each_voxel(ctx, grid.extent, SmoothFlaggedBody{u.view(), spare.view(), indicator.view()});
-    std::swap(u, indicator);
+    widen.apply(ctx, indicator.view(), reached.view());
+    for (int pass = 0; pass < passes; ++pass) {
+      for_each_voxel(ctx, grid.extent, SmoothFlaggedBody{u.view(), reached.view(), spare.view()});
+      std::swap(u, spare);
+    }
   }
 }
 

@@ -18,7 +18,8 @@ struct UnfoldResult {
 /// has a determinant above `bound`, or until max_rounds. Waits once per round.
 UnfoldResult unfold(Context& ctx, ControlPointGrid& lattice, DisplacementField& u, double bound = 0.05, int max_rounds = 100);
 
-/// The same on a dense field without a lattice: the voxels within four of a fold move halfway to their neighbours' mean.
+/// The same on a dense field without a lattice: the voxels within four of a fold move halfway to their neighbours' mean,
+/// four times a round.
 UnfoldResult unfold(Context& ctx, DisplacementField& u, double bound = 0.05, int max_rounds = 100);
 
 }  // namespace freeflow

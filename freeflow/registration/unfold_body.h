@@ -6,14 +6,15 @@
 
 namespace freeflow {
 
-/// 1 in all three planes where the determinant is below the bound, else 0.
+/// 1 in so many planes where the determinant is below the bound, else 0.
 struct FoldIndicatorBody {
   FieldView<const float> u;
   FieldView<float> indicator;
+  int planes;
   float bound;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const float folds = jacobian_at(u, x, y, z) < bound ? 1.0f : 0.0f;
-    for (int c = 0; c < 3; ++c) indicator.plane(c)(x, y, z) = folds;
+    for (int c = 0; c < planes; ++c) indicator.plane(c)(x, y, z) = folds;
   }
 };
 
@@ -24,14 +25,15 @@ struct FoldCountBody : SumBody {
 
 /// Coefficients reached by a fold go halfway to the mean of their six neighbours (fewer at the lattice's border).
 struct SmoothFlaggedBody {
-  FieldView<const float> in, flagged;
+  FieldView<const float> in;
+  VolumeView<const float> flagged;
   FieldView<float> out;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = in.extent;
     for (int c = 0; c < 3; ++c) {
       const VolumeView<const float> v = in.plane(c);
       const float own = v(x, y, z);
-      if (!(flagged.plane(c)(x, y, z) > 0)) {
+      if (!(flagged(x, y, z) > 0)) {
         out.plane(c)(x, y, z) = own;
         continue;
       }

@@ -49,6 +49,14 @@ std::array<RecursiveSection, 2> recursive_sections(double sigma) {
   return sections;
 }
 
+/// Copies up to a chunk; a whole one without a call.
+void copy_chunk(const float* from, int count, float* to) {
+  if (count == chunk)
+    for (int i = 0; i < chunk; ++i) to[i] = from[i];
+  else
+    std::copy(from, from + count, to);
+}
+
 /// out = the sum of weights[k] * values[k * step ...]: the sums of a chunk grow together in registers.
 void weigh_chunk(const float* weights, int window, const float* values, int step, float* out) {
   float sum[chunk] = {};
@@ -84,14 +92,14 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
       const auto enter = [&](int i) {
         const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
         float* slot = rows.data() + i % window * chunk;
-        std::copy(row, row + count, slot);
-        std::copy(row, row + count, slot + window * chunk);
+        copy_chunk(row, count, slot);
+        copy_chunk(row, count, slot + window * chunk);
       };
       for (int i = 0; i < 2 * radius; ++i) enter(i);
       for (int i = 0; i < length; ++i) {
         enter(i + 2 * radius);
         weigh_chunk(body.weights, window, rows.data() + i % window * chunk, chunk, sums);
-        std::copy(sums, sums + count, body.out + start + i * stride);
+        copy_chunk(sums, count, body.out + start + i * stride);
       }
     }
   }
