@@ -42,10 +42,9 @@ po::options_description all_options(LinregOptions& o) {
        "what is free: 6 rotation and translation, 7 and one scale, 9 and three scales, 12 and skew")  //
       ("search", po::value(&o.search)->default_value(o.search)->value_name(linear_search_names),
        "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell and hill start where --init says")  //
-      (
-          "refine", po::value(&o.refine)->default_value(o.refine)->value_name("auto|blocks|none"),
-          "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: unless --dof 6 or another "
-          "search")  //
+      ("refine", po::value(&o.refine)->default_value(o.refine)->value_name("auto|blocks|none"),
+       "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: unless --dof 6 or another "
+       "search")  //
       ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
        "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory");
   po::options_description all = common_options(o.common);
