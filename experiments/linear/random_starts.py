@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Registers pairs of one space from random starts with linreg and says how far the results lie from the identity and from each other.
 
-  random_starts.py -d DATA/mm_spm_templates [-n STARTS] [-l LINREG] [-s nmi,cr] [-p T2,PD,CT,FLAIR] [-m rigid,affine] [-j JOBS] [--minutes M]
+  random_starts.py -d DATA/mm_spm_templates [-n STARTS] [-l LINREG] [-s nmi,cr] [-p T2,PD,CT,FLAIR] [-m rigid,affine] [-j JOBS] [--minutes M] [-- LINREG OPTIONS]
 
 Fixed: avg152T1. Each start turns and shifts the moving image's space by up to 20 degrees and 30 mm about the centre (affine: and scales
 by up to 10 %); linreg --init gets it, and every row gets the same starts. Distances are means over the fixed image's bright voxels, mm. The
@@ -39,6 +39,7 @@ def main():
     parser.add_argument("-t", "--threads", default="1")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float)
+    parser.add_argument("options", nargs="*")
     o = parser.parse_args()
     fixed = o.data / "avg152T1.nii.gz"
     points = runs.bright_points(fixed)
@@ -51,7 +52,7 @@ def main():
     def one(task):
         number, (pair, model, similarity) = task
         return runs.linreg(o.linreg, fixed, o.data / f"{files[pair]}.nii.gz", "-s", similarity, "--dof", 6 if model == "rigid" else 12,
-                           "--threads", o.threads, start=starts[model][number])[0]
+                           "--threads", o.threads, *o.options, start=starts[model][number])[0]
 
     found = collections.defaultdict(list)
     for (_, cell), transform in runs.in_parallel(o.jobs, one, [(n, c) for n in range(o.starts) for c in cells], o.minutes):
