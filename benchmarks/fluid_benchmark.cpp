@@ -1,5 +1,5 @@
 // The fluid's parts as Lee 2012 measures them (figures 1 and 2, table 1): the unbiased force by kernel, size and block shape with what each
-// kernel takes of the GPU; the ways to smooth a force; and whole runs of 300 iterations.
+// kernel takes of the GPU; the velocity of a viscous fluid; and whole runs of 300 iterations.
 #include <freeflow/registration/flow.h>
 
 #include "support.h"
@@ -60,26 +60,6 @@ void add_kl_rows(const Device& device) {
   }
 }
 
-/// Least traffic: the field read and written once.
-void smoothing_row(benchmark::State& state, const Device& device, int n, double sigma, Smoother smoother) {
-  Context ctx(device);
-  DisplacementField in = waves(ctx, n), out(ctx, in.geometry());
-  const GaussianFilter filter(ctx, in.extent(), Eigen::Vector3d::Constant(sigma), smoother);
-  const auto work = [&] { filter.apply(ctx, in.view(), out.view()); };
-  work();
-  time(state, ctx, 24.0 * double(in.extent().count()), true, work);
-}
-
-void add_smoothing_rows(const Device& device) {
-  const std::pair<const char*, Smoother> ways[] = {
-      {"auto", Smoother::automatic}, {"separable", Smoother::separable}, {"recursive", Smoother::recursive}, {"fft", Smoother::fft}};
-  const int n = device.is_cuda() ? 256 : 96;
-  for (const double sigma : {1.7, 4.0, 8.0, 16.0})
-    for (const auto& [word, way] : ways)
-      add_row("gaussian/" + cube(n) + "/sigma:" + std::to_string(sigma).substr(0, 4) + "/" + word, device,
-              [=, way = way](benchmark::State& state, const Device& d) { smoothing_row(state, d, n, sigma, way); });
-}
-
 void navier_row(benchmark::State& state, const Device& device, int n) {
   Context ctx(device);
   DisplacementField in = waves(ctx, n), out(ctx, in.geometry());
@@ -123,7 +103,6 @@ void registration_row(benchmark::State& state, const Device& device, int n, Velo
 [[maybe_unused]] const bool registered = [] {
   for (const Device& device : available_devices()) {
     add_kl_rows(device);
-    add_smoothing_rows(device);
     const int n = device.is_cuda() ? 240 : 96;
     add_row("navier/" + cube(n), device, [=](benchmark::State& state, const Device& d) { navier_row(state, d, n); });
     for (const int size : device.is_cuda() ? std::vector<int>{128, 240} : std::vector<int>{64})

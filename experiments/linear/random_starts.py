@@ -1,50 +1,31 @@
 #!/usr/bin/env python3
 """Registers pairs of one space from random starts with linreg and says how far the results lie from the identity and from each other.
 
-  random_starts.py -d DATA/mm_spm_templates [-n STARTS] [-l LINREG] [-s nmi,cr] [-p T2,PD,CT,FLAIR] [-m rigid,affine] [-t THREADS]
+  random_starts.py -d DATA/mm_spm_templates [-n STARTS] [-l LINREG] [-s nmi,cr] [-p T2,PD,CT,FLAIR] [-m rigid,affine] [-j JOBS] [--minutes M] [-- LINREG OPTIONS]
 
 Fixed: avg152T1. Each start turns and shifts the moving image's space by up to 20 degrees and 30 mm about the centre (affine: and scales
-by up to 10 %); linreg --init gets it. Distances are means over the fixed image's bright voxels, mm. The templates share a space "within
-about 2 mm" only, so beside the distance from the identity stands that from the mean of all results: the first is the templates' offset (or
-the measure's bias), the second is what the start changes.
+by up to 10 %); linreg --init gets it, and every row gets the same starts. Distances are means over the fixed image's bright voxels, mm. The
+templates share a space "within about 2 mm" only, so beside the distance from the identity stands that from the middle (median) of all
+results: the first is the templates' offset (or the measure's bias), the second is what the start changes. A failed run counts as not within.
+Starts are the outer loop, so that a run cut short by --minutes has about as many in every row.
 """
 import argparse
-import json
+import collections
 import pathlib
-import subprocess
-import tempfile
 
-import nibabel
 import numpy
+
+import runs
 
 files = {"T2": "avg152T2", "PD": "avg152PD", "CT": "scct_CT", "FLAIR": "ggFLAIR", "T1": "single_subj_T1"}
 
 
-def start_about(center, random, affine):
-    axis = random.normal(size=3)
-    axis /= numpy.linalg.norm(axis)
-    angle = numpy.radians(random.uniform(0, 20))
-    k = numpy.array([[0, -axis[2], axis[1]], [axis[2], 0, -axis[0]], [-axis[1], axis[0], 0]])
-    matrix = numpy.eye(3) + numpy.sin(angle) * k + (1 - numpy.cos(angle)) * k @ k
-    if affine:
-        matrix = matrix @ numpy.diag(random.uniform(0.9, 1.1, 3))
-    shift = random.normal(size=3)
-    shift *= random.uniform(0, 30) / numpy.linalg.norm(shift)
-    return matrix, center + shift - matrix @ center
-
-
-def write_affine(path, matrix, translation):
-    numbers = " ".join(repr(float(v)) for v in [*matrix.ravel(), *translation])
-    path.write_text("#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\n"
-                    f"Parameters: {numbers}\nFixedParameters: 0 0 0\n")
-
-
-def bright_points(path):
-    image = nibabel.load(path)
-    voxels = image.get_fdata()
-    index = numpy.argwhere(voxels > 0.2 * numpy.percentile(voxels, 99))[::200]
-    points = index @ image.affine[:3, :3].T + image.affine[:3, 3]
-    return points * [-1, -1, 1]  # LPS
+def row(points, found):
+    ends = numpy.array([runs.apply(transform, points) for transform in found if transform is not None])
+    off = numpy.linalg.norm(ends - points, axis=2).mean(axis=1)
+    spread = numpy.linalg.norm(ends - numpy.median(ends, axis=0), axis=2).mean(axis=1)
+    near = lambda distances: f"{(distances <= 1.5).sum()} of {len(found)}"
+    return f"{numpy.median(off):.2f}, {off.max():.2f} | {near(off)} | {numpy.median(spread):.3f}, {spread.max():.2f} | {near(spread)}"
 
 
 def main():
@@ -55,33 +36,31 @@ def main():
     parser.add_argument("-s", "--similarities", default="nmi,cr")
     parser.add_argument("-p", "--pairs", default="T2,PD,CT,FLAIR")
     parser.add_argument("-m", "--models", default="rigid,affine")
-    parser.add_argument("-t", "--threads", default="2")
+    parser.add_argument("-t", "--threads", default="1")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float)
+    parser.add_argument("options", nargs="*")
     o = parser.parse_args()
     fixed = o.data / "avg152T1.nii.gz"
-    points = bright_points(fixed)
-    print("| avg152T1 to | model | measure | starts | from the identity: median, max | within 1.5 mm | from their mean: median, max |")
-    print("|---|---|---|---|---|---|---|")
-    for pair in o.pairs.split(","):
-        for model in o.models.split(","):
-            for similarity in o.similarities.split(","):
-                random, ends, failed = numpy.random.default_rng(1), [], 0
-                with tempfile.TemporaryDirectory() as folder:
-                    folder = pathlib.Path(folder)
-                    for _ in range(o.starts):
-                        write_affine(folder / "start.tfm", *start_about(points.mean(axis=0), random, model == "affine"))
-                        done = subprocess.run([o.linreg, "-f", fixed, "-m", o.data / f"{files[pair]}.nii.gz", "-o", folder / "r_", "-q", "-s", similarity,
-                                               "--dof", "6" if model == "rigid" else "12", "--init", folder / "start.tfm", "--threads", o.threads])
-                        if done.returncode:
-                            failed += 1
-                            continue
-                        found = numpy.array(json.loads((folder / "r_report.json").read_text())["linear"]["fixed_to_moving_lps"])
-                        ends.append(points @ found[:, :3].T + found[:, 3])
-                ends = numpy.array(ends)
-                off = numpy.linalg.norm(ends - points, axis=2).mean(axis=1)
-                spread = numpy.linalg.norm(ends - numpy.median(ends, axis=0), axis=2).mean(axis=1)
-                within = 100 * (off <= 1.5).sum() / o.starts
-                print(f"| {pair} | {model} | {similarity} | {o.starts}{f' ({failed} failed)' if failed else ''} | {numpy.median(off):.2f}, {off.max():.2f} | "
-                      f"{within:.0f} % | {numpy.median(spread):.3f}, {spread.max():.3f} |", flush=True)
+    points = runs.bright_points(fixed)
+    starts = {}
+    for model in o.models.split(","):
+        random = numpy.random.default_rng(1)
+        starts[model] = [runs.random_start(points.mean(axis=0), random, model == "affine") for _ in range(o.starts)]
+    cells = [(p, m, s) for p in o.pairs.split(",") for m in o.models.split(",") for s in o.similarities.split(",")]
+
+    def one(task):
+        number, (pair, model, similarity) = task
+        return runs.linreg(o.linreg, fixed, o.data / f"{files[pair]}.nii.gz", "-s", similarity, "--dof", 6 if model == "rigid" else 12,
+                           "--threads", o.threads, *o.options, start=starts[model][number])[0]
+
+    found = collections.defaultdict(list)
+    for (_, cell), transform in runs.in_parallel(o.jobs, one, [(n, c) for n in range(o.starts) for c in cells], o.minutes):
+        found[cell].append(transform)
+    print("| avg152T1 to | model, measure | from the identity: median, max | within 1.5 mm | from the results' middle: median, max | within 1.5 mm |")
+    print("|---|---|---|---|---|---|")
+    for cell in cells:
+        print(f"| {cell[0]} | {cell[1]}, {cell[2]} | {row(points, found[cell])} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""What parts of linreg are worth: Powell's resolution of parameters, CR against NMI, CR's border.
+
+  ablations.py powell|measures|border -d DATA [-l LINREG] [-n STARTS] [-j JOBS] [--minutes M]
+
+powell:   avg152T1 <- avg152T2 (NMI, --search powell, one level of the search after the other) from random starts up to 10 degrees and 10 mm.
+measures: NMI against CR on mm_cmtk_pat002 (rigid, error against its reference over the head) and brain_oasis_native (12 parameters, Dice).
+border:   CR with --cr-border 0 to 40 mm, rigid: mm_cmtk_pat002 both ways from random starts up to 20 degrees and 30 mm.
+Errors are means over the fixed image's bright voxels, mm; times are not reported, for evaluations do not depend on the machine's load.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+import runs
+
+flip = numpy.diag([-1.0, -1.0, 1.0, 1.0])
+
+
+def cmtk_truth(data):
+    """MR to CT, LPS, 4x4; the file's is in RAS."""
+    return flip @ numpy.loadtxt(data / "mm_cmtk_pat002/ref_rigid_MRworld_to_ctworld.txt") @ flip
+
+
+def error(found, truth, points):
+    return numpy.linalg.norm(runs.apply(found, points) - runs.apply(truth, points), axis=1).mean()
+
+
+def powell(o):
+    folder = o.data / "mm_spm_templates"
+    points = runs.bright_points(folder / "avg152T1.nii.gz")
+    cells = [(dof, r) for dof in (6, 12) for r in ("0,0", "0.02,0.05", "0.1,0.25", "0.5,1")]
+    random = numpy.random.default_rng(2)
+    starts = [runs.random_start(points.mean(axis=0), random, False, 10, 10) for _ in range(o.starts)]
+    one = lambda task: runs.linreg(o.linreg, folder / "avg152T1.nii.gz", folder / "avg152T2.nii.gz", "--search", "powell", "--refine", "none", "--dof", task[1][0],
+                                   "--powell-resolution", task[1][1], "--threads", o.threads, start=starts[task[0]])
+    results = dict(runs.in_parallel(o.jobs, one, [(n, c) for n in range(o.starts) for c in cells], o.minutes))
+    print("| parameters | resolution, mm and degrees | starts | evaluations, mean | on the finest level | from the identity: median, max | cost at the end, mean |")
+    print("|---|---|---|---|---|---|---|")
+    starts_done = [n for n in range(o.starts) if all((n, c) in results and results[n, c][0] is not None for c in cells)]
+    for cell in cells:
+        got = [results[n, cell] for n in starts_done]
+        off = [error(t, numpy.eye(4)[:3], points) for t, _ in got]
+        print(f"| {cell[0]} | {cell[1]} | {len(got)} | {numpy.mean([runs.evaluations(r) for _, r in got]):.0f} | "
+              f"{numpy.mean([r['levels'][-1]['evaluations'] for _, r in got]):.0f} | "
+              f"{numpy.median(off):.2f}, {max(off):.2f} | {numpy.mean([r['linear']['cost']['after'] for _, r in got]):.5f} |")
+
+
+def cmtk_ways(data):
+    """Fixed, moving, truth (fixed to moving), points: MR fixed, then CT fixed."""
+    folder, truth = data / "mm_cmtk_pat002", cmtk_truth(data)
+    mr, ct = folder / "mr_T2.nii.gz", folder / "ct.nii.gz"
+    return [(mr, ct, truth[:3], runs.bright_points(mr)), (ct, mr, numpy.linalg.inv(truth)[:3], runs.bright_points(ct, 0.1))]
+
+
+def dice(o, fixed, moving, prefix):
+    folder = o.data / "brain_oasis_native"
+    labels = "2,3,4,7,8,10,11,12,13,16,17,18,28,41,42,43,46,47,49,50,51,52,53,54,60"
+    done = subprocess.run([sys.executable, o.data.parent / "eval/score.py", "labels", "--fixed-labels", folder / f"{fixed}_aseg.nii.gz", "--moving-labels",
+                           folder / f"{moving}_aseg.nii.gz", "-t", f"{prefix}0GenericAffine.mat", "--labels", labels], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def measures(o):
+    names = {"NMI": ["-s", "nmi"], "CR of moving": ["-s", "cr"], "CR of fixed": ["-s", "cr", "--cr-of-fixed"]}
+    ways = cmtk_ways(o.data)
+    native = o.data / "brain_oasis_native"
+    heads = [("0001", "0002"), ("0002", "0001")]
+
+    def one(task):
+        kind, way, measure, refine = task
+        if kind == "cmtk":
+            fixed, moving, truth, points = ways[way]
+            found, report = runs.linreg(o.linreg, fixed, moving, "--dof", 6, *names[measure], "--threads", o.threads)
+            return "failed" if found is None else f"{error(found, truth, points):.2f}"
+        with tempfile.TemporaryDirectory() as folder:
+            fixed, moving = heads[way]
+            found, report = runs.linreg(o.linreg, native / f"{fixed}_norm.nii.gz", native / f"{moving}_norm.nii.gz", "--refine", refine, *names[measure], "--threads",
+                                        o.threads, keep=f"{folder}/r_")
+            return "failed" if found is None else f"{dice(o, fixed, moving, f'{folder}/r_')['mean_dice']:.3f}"
+
+    tasks = [("cmtk", w, m, None) for w in (0, 1) for m in names] + [("native", w, m, r) for r in ("none", "auto") for m in names for w in (0, 1)]
+    results = dict(runs.in_parallel(o.jobs, one, tasks, o.minutes))
+    print("| measure | CMTK rigid, MR fixed; CT fixed: error, mm | OASIS native, Dice of 25 labels, --refine none: 0001 fixed; 0002 fixed | with blocks |")
+    print("|---|---|---|---|")
+    for m in names:
+        say = lambda *rest: "; ".join(results.get((rest[0], w, m, rest[1]), "-") for w in (0, 1))
+        print(f"| {m} | {say('cmtk', None)} | {say('native', 'none')} | {say('native', 'auto')} |")
+
+
+def border(o):
+    ways, widths = cmtk_ways(o.data), (0, 5, 10, 20, 40)
+    random = numpy.random.default_rng(3)
+    starts = []
+    for _ in range(o.starts):
+        turn = runs.random_start(numpy.zeros(3), random, False)
+        starts.append([numpy.vstack([t, [0, 0, 0, 1]])[:3] @ numpy.vstack([runs.about(p.mean(axis=0), turn[:, :3], turn[:, 3]), [0, 0, 0, 1]]) for _, _, t, p in ways])
+
+    def one(task):
+        number, way, width, search = task
+        fixed, moving, truth, points = ways[way]
+        found, _ = runs.linreg(o.linreg, fixed, moving, "--dof", 6, "-s", "cr", "--cr-border", width, "--search", search, "--threads", o.threads, start=starts[number][way])
+        return numpy.inf if found is None else error(found, truth, points)
+
+    tasks = [(n, w, width, s) for n in range(o.starts) for width in widths for s in ("auto", "gradient") for w in (0, 1)]
+    results = dict(runs.in_parallel(o.jobs, one, tasks, o.minutes))
+    print("| border, mm | starts | auto: MR fixed median, max; within 4 mm | CT fixed | gradient: MR fixed | CT fixed |")
+    print("|---|---|---|---|---|---|")
+    for width in widths:
+        cells, count = [], 0
+        for search in ("auto", "gradient"):
+            for way in (0, 1):
+                got = numpy.array([results[n, way, width, search] for n in range(o.starts) if (n, way, width, search) in results])
+                count = len(got)
+                cells.append(f"{numpy.median(got):.2f}, {got.max():.2f}; {(got <= 4).sum()} of {count}" if count else "-")
+        print(f"| {width} | {count} | {' | '.join(cells)} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("table", choices=["powell", "measures", "border"])
+    parser.add_argument("-d", "--data", type=pathlib.Path, required=True)
+    parser.add_argument("-l", "--linreg", default="linreg")
+    parser.add_argument("-n", "--starts", type=int, default=10)
+    parser.add_argument("-t", "--threads", default="1")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("--minutes", type=float)
+    o = parser.parse_args()
+    {"powell": powell, "measures": measures, "border": border}[o.table](o)
+
+
+if __name__ == "__main__":
+    main()
