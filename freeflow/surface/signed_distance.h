@@ -3,7 +3,8 @@
 // Voxels beside the surface ("seeds") know it to a fraction of a voxel: where it cuts the edges to their neighbours (linear interpolation),
 // and so a small disc in the plane through these cuts. An exact Euclidean transform (lower envelopes of parabolas along x, y, z:
 // Felzenszwalb and Huttenlocher 2012) finds every voxel's nearest seed; the distance is then the least to the discs of the seeds around
-// that one. Exact for planes, good to a few hundredths of a voxel on smooth surfaces.
+// that one. Exact for planes; on a ball within 0.04 voxel near the surface, within
+// 0.16 where the voxels' sides are 1, 1 and 2.5.
 //
 // Beyond the grid nothing is known: a surface that touches the border is open there.
 #pragma once
