@@ -49,9 +49,7 @@ FfdOptions library_options(const FfdregOptions& o) {
   ffd.spacing = parse_spacing(o.spacing);
   ffd.bending = o.bending;
   ffd.log_jacobian = o.log_jacobian;
-  const auto optimizer = parse_optimizer(o.optimizer);
-  require(optimizer.has_value(), "--optimizer '" + o.optimizer + "' is not one of gradient, cg, lbfgs");
-  ffd.optimizer = *optimizer;
+  ffd.optimizer = chosen(parse_optimizer(o.optimizer), "optimizer", o.optimizer, "gradient, cg, lbfgs");
   ffd.validate();
   return ffd;
 }

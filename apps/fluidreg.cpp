@@ -94,31 +94,21 @@ Sigma parse_sigma(const std::string& option, const std::string& text) {
 }
 
 FlowOptions library_options(const FluidregOptions& o) {
-  const auto model = parse_flow_model(o.model);
-  require(model.has_value(), "--model '" + o.model + "' is not one of fluid, flow, demons");
   FlowOptions flow;
-  flow.model = *model;
+  flow.model = chosen(parse_flow_model(o.model), "model", o.model, "fluid, flow, demons");
   flow.similarity = similarity_choice(o.common);
   flow.levels = o.common.levels;
   flow.iterations = parse_iterations(o.common.iterations);
   flow.sigma_update = parse_sigma("sigma-update", o.sigma_update);
   if (!o.sigma_field.empty()) flow.sigma_field = parse_sigmas("sigma-field", o.sigma_field);
   flow.step = o.step;
-  const auto smoother = parse_smoother(o.smoother);
-  require(smoother.has_value(), "--smoother '" + o.smoother + "' is not one of recursive, separable, fft, auto");
-  flow.smoother = *smoother;
-  const auto velocity = parse_velocity(o.velocity);
-  require(velocity.has_value(), "--velocity '" + o.velocity + "' is not one of gaussian, navier");
-  flow.velocity = *velocity;
+  flow.smoother = chosen(parse_smoother(o.smoother), "smoother", o.smoother, "recursive, separable, fft, auto");
+  flow.velocity = chosen(parse_velocity(o.velocity), "velocity", o.velocity, "gaussian, navier");
   flow.viscosity = o.viscosity;
   flow.kl = o.kl;
   flow.symmetric = o.symmetric;
-  const auto demons = parse_demons(o.demons);
-  require(demons.has_value(), "--demons '" + o.demons + "' is not one of log, esm, thirion");
-  flow.demons = *demons;
-  const auto kernel = parse_kl_kernel(o.force_kernel);
-  require(kernel.has_value(), "--force-kernel '" + o.force_kernel + "' is not one of recompute, reuse");
-  flow.force_kernel = *kernel;
+  flow.demons = chosen(parse_demons(o.demons), "demons", o.demons, "log, esm, thirion");
+  flow.force_kernel = chosen(parse_kl_kernel(o.force_kernel), "force-kernel", o.force_kernel, "recompute, reuse");
   flow.validate();
   return flow;
 }

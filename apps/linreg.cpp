@@ -57,15 +57,9 @@ LinearOptions library_options(const LinregOptions& o) {
   linear.similarity = similarity_choice(o.common);
   linear.levels = o.common.levels;
   linear.iterations = parse_iterations(o.common.iterations);
-  const auto model = parse_degrees_of_freedom(o.dof);
-  require(model.has_value(), "--dof " + std::to_string(o.dof) + " is not one of 6, 7, 9, 12");
-  linear.model = *model;
-  const auto search = parse_linear_search(o.search);
-  require(search.has_value(), "--search '" + o.search + "' is not one of " + linear_search_names);
-  linear.search = *search;
-  const auto refinement = parse_linear_refinement(o.refine);
-  require(refinement.has_value(), "--refine '" + o.refine + "' is not one of auto, blocks, none");
-  linear.refinement = *refinement;
+  linear.model = chosen(parse_degrees_of_freedom(o.dof), "dof", std::to_string(o.dof), "6, 7, 9, 12");
+  linear.search = chosen(parse_linear_search(o.search), "search", o.search, linear_search_names);
+  linear.refinement = chosen(parse_linear_refinement(o.refine), "refine", o.refine, "auto, blocks, none");
   char rest = 0;
   require(std::sscanf(o.resolution.c_str(), "%lf,%lf%c", &linear.resolution.mm, &linear.resolution.degrees, &rest) == 2,
           "--powell-resolution '" + o.resolution + "' is not of the form 0.02,0.05");

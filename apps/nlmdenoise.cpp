@@ -94,9 +94,7 @@ po::options_description all_options(DenoiseOptions& o) {
 void check(DenoiseOptions& o) {
   validate(o.surface);
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  const auto strategy = parse_search_strategy(o.strategy);
-  require(strategy.has_value(), "--strategy '" + o.strategy + "' is not one of auto, constant, texture, global, tiled");
-  o.means.strategy = *strategy;
+  o.means.strategy = chosen(parse_search_strategy(o.strategy), "strategy", o.strategy, "auto, constant, texture, global, tiled");
   o.means.keep_volume = !o.free_volume;
   if (o.radius != "none") {
     char rest = 0;

@@ -3,6 +3,7 @@
 
 #include <boost/program_options.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,13 @@ boost::program_options::options_description common_options(CommonOptions& values
 bool parse_command_line(int argc, const char* const* argv, const std::string& program, const std::string& summary,
                         const std::string& example, const boost::program_options::options_description& options,
                         boost::program_options::variables_map& found);
+
+/// What a word of an option stands for. Throws InvalidArgument with the words there are.
+template <class T>
+T chosen(std::optional<T> value, const std::string& option, const std::string& word, const std::string& words) {
+  require(value.has_value(), "--" + option + " '" + word + "' is not one of " + words);
+  return *value;
+}
 
 /// "200x100x50" as numbers.
 std::vector<int> parse_iterations(const std::string& text);
