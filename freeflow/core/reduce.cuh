@@ -48,8 +48,9 @@ template <class Body>
 void reduce(backend::Cuda cuda, std::size_t count, int terms, const Body& body, double* partial, double* result) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const int chunks = reduction::chunks(count);
-  reduce_chunks_kernel<<<dim3(chunks, terms), reduction::lanes, 0, stream>>>(count, body, partial);
+  reduce_chunks_kernel<<<dim3(chunks, terms), reduction::lanes, 0, stream>>>(count, body, chunks == 1 ? result : partial);
   cuda_check(cudaGetLastError());
+  if (chunks == 1) return;  // 0 + x is x: the second launch would copy
   reduce_partials_kernel<Body><<<terms, reduction::lanes, 0, stream>>>(chunks, partial, result);
   cuda_check(cudaGetLastError());
 }

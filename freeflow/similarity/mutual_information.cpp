@@ -108,10 +108,11 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
   }
   const Table& t = smooths() ? smoothed_ : counted_;
   const bool both = options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both;
-  for_each_voxel(ctx, bins,
-                 SlopeBody{t.histogram.data(), t.marginals.data(), t.sums.data(), options_.measure, nf, t.unit, {slopes_.data(), bins}});
+  const InformationCostBody value{counted_.sums.data(), options_.measure, cost};
+  for_each_voxel(
+      ctx, bins,
+      SlopeBody{t.histogram.data(), t.marginals.data(), t.sums.data(), options_.measure, nf, t.unit, value, {slopes_.data(), bins}});
   for_each_voxel(ctx, bins, SlopePolynomialBody{{slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
-  for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
 }
 
 InformationPoint MutualInformation::point(FieldView<const float> u) const {
