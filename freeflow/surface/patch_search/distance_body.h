@@ -13,10 +13,11 @@ struct PartialDistance {
   static constexpr int lanes = 8;
   float sum[lanes] = {};
 
-  FREEFLOW_HD void add(int lane, float a, float b) {
+  static FREEFLOW_HD void add(float& sum, float a, float b) {
     const float d = a - b;
-    sum[lane] = fma_(d, d, sum[lane]);
+    sum = fma_(d, d, sum);
   }
+  FREEFLOW_HD void add(int lane, float a, float b) { add(sum[lane], a, b); }
   FREEFLOW_HD float total() const { return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])); }
 };
 

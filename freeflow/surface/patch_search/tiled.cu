@@ -1,7 +1,7 @@
 // All distances by tensor cores, and nothing of size count x count. A block of 256 threads keeps 128 elements ("rows") as halves in shared
 // memory and streams all patches ("columns") past them in tiles of 128, double buffered. Each warp multiplies 64 x 32 of a tile by
 // mma.m16n8k16. A product that could still belong to the m best of its row (tiled_filter_body.h) puts its column into the row's buffer;
-// once 32 wait, a warp computes their exact distances, a lane each, and inserts what is good into the row's sorted list, spread over the
+// once 64 wait, warps compute the exact distances of 32 at a time and merge what is good into the row's sorted list, spread over the
 // lanes. One tile in eight comes first, so that the bounds are low before most columns are looked at.
 #include <cuda_fp16.h>
 
@@ -17,8 +17,10 @@ namespace freeflow {
 namespace {
 
 constexpr int tile = 128, threads = 256, width = TiledFilter::width;
-constexpr int sample = 8;                         // one tile in so many comes first
-constexpr int full = 32, capacity = tile + full;  // of a row's buffer: merged from `full` on, before a tile adds up to 128
+constexpr int sample = 8;                        // one tile in so many comes first
+constexpr int many = 6;                          // candidates at once that are sorted in, not inserted one by one
+constexpr int full = 64, worthwhile = full / 2;  // once a row's buffer holds `full`, all that hold half are merged
+constexpr int capacity = tile + full;            // before the merge a tile adds up to 128
 constexpr int tile_bytes = tile * width * int(sizeof(__half));
 constexpr int shared_bytes = 3 * tile_bytes + tile * int(sizeof(float) + sizeof(int)) + 16;
 constexpr unsigned everyone = 0xFFFFFFFFu;
@@ -28,6 +30,8 @@ struct Prepared {
   __half* half;      // padded_count x width
   float* norm;       // |a^|^2, infinity for the padding
   float* error;      // e(a)
+  float4* lined;     // the values in lines of 32: of line l, float4 j holds values 8 (4 l + 0, 1, 2, 3) + j
+  int lines;         // of a patch
   unsigned* maxima;  // bits of the largest norm and error
 };
 
@@ -35,7 +39,7 @@ struct Job {
   PatchView patches;
   Prepared prepared;
   int tiles;  // of columns
-  int first, rows;
+  int first, rows_each;
   SimilarView found;
   CandidateKey* keys;  // per block: tile lists of 32 * slots
   int* buffers;        // per block: tile buffers of `capacity` columns
@@ -49,6 +53,12 @@ __global__ void __launch_bounds__(threads) prepare_kernel(PatchView patches, Til
   if (i >= padded_count) return;
   const bool real = i < patches.count;
   const float* patch = patches.values + std::size_t(i) * patches.stride;
+  auto* lined = reinterpret_cast<float*>(out.lined + std::size_t(i) * out.lines * 8);
+  if (real)
+    for (int k = lane; k < out.lines * 32; k += 32) {
+      const int from = 8 * (k / 32 * 4 + k % 4) + k % 32 / 4;
+      lined[k] = from < patches.stride ? patch[from] : 0.0f;
+    }
   double norm = 0, error = 0;
   for (int k = lane; k < width; k += 32) {
     const double value = real ? filter.projected(patch, patches.length, k) : 0;
@@ -156,23 +166,37 @@ __device__ __forceinline__ bool collect(const float (&c)[4][4][4], const float* 
   return any_full;
 }
 
-/// The distance of a lane's candidate to the row's patch; every lane reads the same words of the row.
-__device__ __forceinline__ float exact_distance(const PatchView& p, int row, int column) {
-  const auto* a = reinterpret_cast<const float4*>(p.values + std::size_t(row) * p.stride);
-  const auto* b = reinterpret_cast<const float4*>(p.values + std::size_t(column) * p.stride);
-  PartialDistance d;
-  for (int k = 0; k < p.stride / 4; k += 2) {
-    const float4 a0 = __ldg(a + k), a1 = __ldg(a + k + 1), b0 = __ldg(b + k), b1 = __ldg(b + k + 1);
-    d.add(0, a0.x, b0.x);
-    d.add(1, a0.y, b0.y);
-    d.add(2, a0.z, b0.z);
-    d.add(3, a0.w, b0.w);
-    d.add(4, a1.x, b1.x);
-    d.add(5, a1.y, b1.y);
-    d.add(6, a1.z, b1.z);
-    d.add(7, a1.w, b1.w);
+/// The distances of a row's patch to those of 32 columns, a lane each: eight lanes read a patch together, a partial sum each, and a line of
+/// 128 bytes at a time, where a lane of its own would touch a line per 16 bytes.
+__device__ __forceinline__ float exact_distances(const Prepared& p, int row, int column) {
+  const int lane = threadIdx.x % 32, part = lane % 8, owner = lane / 8;
+  const float4* a = p.lined + std::size_t(row) * p.lines * 8 + part;
+  const float4* b[8];
+  float sum[8] = {};
+#pragma unroll
+  for (int g = 0; g < 8; ++g) b[g] = p.lined + std::size_t(__shfl_sync(everyone, column, 4 * g + owner)) * p.lines * 8 + part;
+  for (int line = 0; line < p.lines; ++line) {
+    const float4 u = __ldg(a + 8 * line);
+    float4 v[8];
+#pragma unroll
+    for (int g = 0; g < 8; ++g) v[g] = __ldg(b[g] + 8 * line);
+#pragma unroll
+    for (int g = 0; g < 8; ++g) {
+      PartialDistance::add(sum[g], u.x, v[g].x);
+      PartialDistance::add(sum[g], u.y, v[g].y);
+      PartialDistance::add(sum[g], u.z, v[g].z);
+      PartialDistance::add(sum[g], u.w, v[g].w);
+    }
   }
-  return d.total();
+  float mine = 0;
+#pragma unroll
+  for (int g = 0; g < 8; ++g) {
+#pragma unroll
+    for (int half = 4; half > 0; half /= 2) sum[g] += __shfl_xor_sync(everyone, sum[g], half);  // as PartialDistance::total
+    const float total = __shfl_sync(everyone, sum[g], 8 * (lane % 4));
+    if (lane / 4 == g) mine = total;
+  }
+  return mine;
 }
 
 /// Inserts into the ascending list whose element 32 s + lane is key[s]; the last falls off.
@@ -187,6 +211,38 @@ __device__ __forceinline__ void insert(CandidateKey (&key)[slots], CandidateKey 
     const bool first = s == 0 && lane == 0;
     if (key[s] > candidate) key[s] = first || before < candidate ? candidate : before;
   }
+}
+
+/// Lane by lane from `v`, bitonic over the warp, to ascending.
+__device__ __forceinline__ CandidateKey ascending(CandidateKey v) {
+#pragma unroll
+  for (int j = 16; j > 0; j /= 2) {
+    const CandidateKey other = __shfl_xor_sync(everyone, v, j);
+    v = ((threadIdx.x & j) == 0) == (other < v) ? other : v;
+  }
+  return v;
+}
+
+/// A candidate per lane into the ascending list; the 32 largest of all fall off.
+template <int slots>
+__device__ __forceinline__ void insert_all(CandidateKey (&key)[slots], CandidateKey candidate) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int k = 2; k <= 32; k *= 2)
+#pragma unroll
+    for (int j = k / 2; j > 0; j /= 2) {
+      const CandidateKey other = __shfl_xor_sync(everyone, candidate, j);
+      const bool takes_less = ((lane & j) == 0) == ((lane & k) == 0);
+      candidate = takes_less == (other < candidate) ? other : candidate;
+    }
+#pragma unroll
+  for (int s = slots - 1; s >= 0; --s) {  // the slot and the carried, backwards, are bitonic: their halves are too
+    const CandidateKey carried = __shfl_sync(everyone, candidate, 31 - lane);
+    const bool less = carried < key[s];
+    candidate = ascending(less ? carried : key[s]);
+    if (s + 1 < slots) key[s + 1] = ascending(less ? key[s] : carried);
+  }
+  key[0] = candidate;
 }
 
 /// One warp merges the buffer of a row into its list and lowers its cutoff. done_before: every column that is still to come has at least
@@ -206,12 +262,15 @@ __device__ void merge(const Job& job, int row, CandidateKey* list, const int* bu
   };
   CandidateKey bound = worst();
   for (int base = 0; base < count; base += 32) {
-    CandidateKey mine = no_candidate;
-    if (base + lane < count) {
-      const int column = buffer[base + lane];
-      mine = candidate_key(exact_distance(job.patches, row, column), column);
-    }
+    const int column = base + lane < count ? buffer[base + lane] : row;
+    const float distance = exact_distances(job.prepared, row, column);
+    const CandidateKey mine = base + lane < count ? candidate_key(distance, column) : no_candidate;
     unsigned good = __ballot_sync(everyone, mine < bound);
+    if (__popc(good) > many) {
+      insert_all<slots>(key, mine);
+      bound = worst();
+      continue;
+    }
     while (good) {
       const CandidateKey candidate = __shfl_sync(everyone, mine, __ffs(good) - 1);
       good &= good - 1;
@@ -239,16 +298,15 @@ __device__ __forceinline__ int tile_at(int step, int tiles) {
   return rest / (sample - 1) * sample + 1 + rest % (sample - 1);
 }
 
-/// All columns against the rows [row0, row0 + 128).
+/// All columns against the rows [row0, rows_end), 128 at most.
 template <int slots>
-__device__ void search_rows(const Job& job, int row0, unsigned char* shared) {
+__device__ void search_rows(const Job& job, int row0, int rows_end, unsigned char* shared) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned rows_at = shared_address(shared), columns_at = rows_at + tile_bytes;
   auto* cutoff = reinterpret_cast<float*>(shared + 3 * tile_bytes);
   auto* waiting = reinterpret_cast<int*>(cutoff + tile);
   CandidateKey* lists = job.keys + std::size_t(blockIdx.x) * tile * (32 * slots);
   int* buffers = job.buffers + std::size_t(blockIdx.x) * tile * capacity;
-  const int rows_end = job.first + job.rows;
   for (int i = threadIdx.x; i < tile * 32 * slots; i += threads) lists[i] = no_candidate;
   for (int i = threadIdx.x; i < tile; i += threads) {
     cutoff[i] = row0 + i < rows_end ? 3e38f : -INFINITY;
@@ -278,11 +336,12 @@ __device__ void search_rows(const Job& job, int row0, unsigned char* shared) {
     const bool in_order = step >= (job.tiles + sample - 1) / sample;
     for (int row = warp; row < tile; row += threads / 32) {
       const int count = waiting[row];
-      if (count < full && !(last && count > 0)) continue;
-      merge<slots>(job, row0 + row, lists + row * (32 * slots), buffers + row * capacity, count, in_order ? (current + 1) * tile : 0,
-                   cutoff + row);
+      if (count < worthwhile && !(last && count > 0)) continue;
+      const int kept = last ? 0 : count % 32;  // whole warps of candidates only
+      merge<slots>(job, row0 + row, lists + row * (32 * slots), buffers + row * capacity + kept, count - kept,
+                   in_order ? (current + 1) * tile : 0, cutoff + row);
       __syncwarp();
-      if (lane == 0) waiting[row] = 0;
+      if (lane == 0) waiting[row] = kept;
     }
   }
   __syncthreads();
@@ -301,7 +360,8 @@ template <int slots>
 __global__ void __launch_bounds__(threads, 2) search_kernel(Job job, int row_begin, int row_end) {
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) unsigned char shared[];
-  for (int row0 = row_begin + blockIdx.x * tile; row0 < row_end; row0 += gridDim.x * tile) search_rows<slots>(job, row0, shared);
+  for (int row0 = row_begin + blockIdx.x * job.rows_each; row0 < row_end; row0 += gridDim.x * job.rows_each)
+    search_rows<slots>(job, row0, min(row0 + job.rows_each, row_end), shared);
 #endif
 }
 
@@ -320,18 +380,32 @@ bool runs_here() {
 
 int slots_for(int neighbours) { return neighbours <= 96 ? 3 : 8; }
 
+int lines_of(const PatchView& p) { return (p.stride + 31) / 32; }
+
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+/// How the rows are shared out: as many rounds of all blocks as it takes, and no round with blocks left over. What costs is the rows'
+/// lists, not that a tile of products is not full.
+struct Share {
+  int blocks, rows_each;
+  explicit Share(int rows) {
+    const int most = blocks_at_once(), rounds = (rows + most * tile - 1) / (most * tile);
+    rows_each = (rows + most * rounds - 1) / (most * rounds);
+    blocks = std::min(most, (rows + rows_each - 1) / rows_each);
+  }
+};
 
 /// The parts of the scratch, in order.
 struct Layout {
-  std::size_t half, norm, error, maxima, keys, buffers, end;
+  std::size_t half, norm, error, lined, maxima, keys, buffers, end;
   Layout(const PatchView& p, int rows, int neighbours) {
     const std::size_t n = std::size_t(padded(p.count));
-    const std::size_t blocks = std::size_t(std::min(blocks_at_once(), (rows + tile - 1) / tile));
+    const std::size_t blocks = std::size_t(Share(rows).blocks);
     half = 0;
     norm = half + aligned(n * width * sizeof(__half));
     error = norm + aligned(n * sizeof(float));
-    maxima = error + aligned(n * sizeof(float));
+    lined = error + aligned(n * sizeof(float));
+    maxima = lined + aligned(std::size_t(p.count) * lines_of(p) * 32 * sizeof(float));
     keys = maxima + aligned(2 * sizeof(unsigned));
     buffers = keys + aligned(blocks * tile * 32 * std::size_t(slots_for(neighbours)) * sizeof(CandidateKey));
     end = buffers + aligned(blocks * tile * capacity * sizeof(int));
@@ -343,8 +417,7 @@ std::size_t scratch_bytes(const PatchView& p, int rows, int neighbours) { return
 template <int slots>
 void launch(const Search& s, const Job& job, cudaStream_t stream) {
   cuda_check(cudaFuncSetAttribute(search_kernel<slots>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
-  const int blocks = std::min(blocks_at_once(), (s.rows + tile - 1) / tile);
-  const int per_pass = blocks * tile * 16;
+  const int blocks = Share(s.rows).blocks, per_pass = blocks * job.rows_each * 16;
   const int end = s.first + s.rows;
   for (int begin = s.first; begin < end;) {
     const int next = end - begin > per_pass ? begin + per_pass : end;
@@ -360,8 +433,12 @@ void launch(const Search& s, const Job& job, cudaStream_t stream) {
 void run(backend::Cuda cuda, const Search& s) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const Layout at(s.patches, s.rows, s.found.neighbours);
-  const Prepared prepared{reinterpret_cast<__half*>(s.scratch + at.half), reinterpret_cast<float*>(s.scratch + at.norm),
-                          reinterpret_cast<float*>(s.scratch + at.error), reinterpret_cast<unsigned*>(s.scratch + at.maxima)};
+  const Prepared prepared{reinterpret_cast<__half*>(s.scratch + at.half),
+                          reinterpret_cast<float*>(s.scratch + at.norm),
+                          reinterpret_cast<float*>(s.scratch + at.error),
+                          reinterpret_cast<float4*>(s.scratch + at.lined),
+                          lines_of(s.patches),
+                          reinterpret_cast<unsigned*>(s.scratch + at.maxima)};
   const int n = padded(s.patches.count);
   cuda_check(cudaMemsetAsync(prepared.maxima, 0, 2 * sizeof(unsigned), stream));
   prepare_kernel<<<n / (threads / 32), threads, 0, stream>>>(s.patches, TiledFilter::of_length(s.patches.length), n, prepared);
@@ -370,7 +447,7 @@ void run(backend::Cuda cuda, const Search& s) {
                 prepared,
                 n / tile,
                 s.first,
-                s.rows,
+                Share(s.rows).rows_each,
                 s.found,
                 reinterpret_cast<CandidateKey*>(s.scratch + at.keys),
                 reinterpret_cast<int*>(s.scratch + at.buffers)};
