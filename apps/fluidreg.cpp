@@ -46,11 +46,10 @@ po::options_description all_options(FluidregOptions& o) {
           "flow, log-domain demons: both images pull on one field, so that swapped images give the inverse")(
           "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
           "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
-          "sigma-field", po::value(&o.sigma_field)->value_name("0.7x0.4vox|1mm"),
-          "flow, demons: Gaussian smoothing of the displacement after every step, one value or one per level; 0 for none (default 0.7vox, "
-          "on "
-          "the finest level 0.4vox)")("smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"),
-                                      "how the Gaussians are computed")(
+          "sigma-field", po::value(&o.sigma_field)->value_name("0.5x0.3vox|1mm"),
+          "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' voxels of the level or mm, one value or "
+          "one per level; 0 for none (default 0.5vox, on the finest level 0.3vox)")(
+          "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
           "velocity", text(o.velocity)->value_name("gaussian|navier"),
           "how the force becomes a velocity: smoothed by sigma-update, or that of a viscous fluid (not for demons)")(
           "mu", po::value(&o.viscosity.mu)->default_value(o.viscosity.mu, "1")->value_name("V"),

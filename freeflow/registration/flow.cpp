@@ -36,6 +36,17 @@ std::optional<VelocityKind> parse_velocity(std::string_view name) {
   return std::nullopt;
 }
 
+namespace {
+
+/// What smooths the field takes out what its grid cannot hold, so its voxels are those of each axis. (The update's are the smallest side
+/// on all axes: a force spreads through tissue, not through voxels.)
+Eigen::Vector3d field_sigma(const FlowOptions& options, int level, const Geometry& grid) {
+  const Sigma sigma = options.sigma_field_of_level(level);
+  return sigma.in_mm ? in_voxels(sigma, grid) : Eigen::Vector3d::Constant(sigma.value);
+}
+
+}  // namespace
+
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks) {
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
@@ -49,9 +60,8 @@ std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const 
     state = 36 * nf + direction;
     if (options.symmetric) state += 16 * nf + direction + measure->level_bytes(ctx, nf, nf);
   }
-  const std::size_t filters =
-      Velocity::bytes(ctx, fixed, options) +
-      GaussianFilter::bytes(ctx, fixed.extent, in_voxels(options.sigma_field_of_level(options.levels - 1), fixed), options.smoother);
+  const std::size_t filters = Velocity::bytes(ctx, fixed, options) +
+                              GaussianFilter::bytes(ctx, fixed.extent, field_sigma(options, options.levels - 1, fixed), options.smoother);
   return with_small_things(image_bytes(fixed, moving, masks) + measure->level_bytes(ctx, nf, nm) + state + filters);
 }
 
@@ -62,7 +72,7 @@ int FlowOptions::iterations_of_level(int level) const {
 }
 
 Sigma FlowOptions::sigma_field_of_level(int level) const {
-  if (sigma_field.empty()) return {level == levels - 1 ? 0.4 : 0.7};
+  if (sigma_field.empty()) return {level == levels - 1 ? 0.3 : 0.5};
   return sigma_field.size() == 1 ? sigma_field[0] : sigma_field[std::size_t(level)];
 }
 
@@ -145,7 +155,7 @@ class FlowRun : public LevelLoop {
     const double smallest = grid.spacing.minCoeff();
     const bool scaled = !FlowDirection::gives_updates(options_);
     const Velocity smooth(ctx_, grid, options_);
-    const GaussianFilter field_filter(ctx_, grid.extent, in_voxels(options_.sigma_field_of_level(level.level), grid), options_.smoother);
+    const GaussianFilter field_filter(ctx_, grid.extent, field_sigma(options_, level.level, grid), options_.smoother);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), force_back;
     if (back) force_back = DisplacementField(ctx_, grid);
     const ReduceWorkspace work(ctx_, voxels, 2);

@@ -39,10 +39,11 @@ enum class VelocityKind {
 };
 std::optional<VelocityKind> parse_velocity(std::string_view name);
 
-/// A standard deviation.
+/// A standard deviation, in mm or in voxels of the level: for the update of the smallest voxel side, the same length on all axes; for the
+/// field of each axis' own.
 struct Sigma {
   double value = 1;
-  bool in_mm = false;  ///< else in voxels of the level: of the smallest voxel side, the same length on all axes
+  bool in_mm = false;
 };
 
 struct FlowOptions {
@@ -56,7 +57,7 @@ struct FlowOptions {
   int levels = 4;
   std::vector<int> iterations;  ///< one value, or one per level, coarse to fine; empty: 12 on the finest, then 40, 80, 100
   Sigma sigma_update{1.7};
-  std::vector<Sigma> sigma_field;  ///< one value, or one per level; empty: 0.7 voxel, 0.4 on the finest. The fluid has none
+  std::vector<Sigma> sigma_field;  ///< one value, or one per level; empty: 0.5 voxel, 0.3 on the finest. The fluid has none
   double step = 0.5;               ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
   Smoother smoother = Smoother::automatic;
   VelocityKind velocity = VelocityKind::gaussian;

@@ -188,6 +188,22 @@ TEST_P(Flow, NoStepIsLongerThanAsked) {
   }
 }
 
+TEST_P(Flow, SmoothsTheFieldByTheVoxelsOfEachAxis) {
+  const Phantom p = usual_phantom(false);
+  ASSERT_GT(p.fixed.spacing.maxCoeff(), 1.2 * p.fixed.spacing.minCoeff());
+  const auto after_one_step = [&](Sigma field) {
+    FlowOptions o = quick();
+    o.levels = 1;
+    o.iterations = {1};
+    o.sigma_field = {field};
+    return run(ctx, p, o).displacement;
+  };
+  DisplacementField moved = after_one_step({0}), expected(ctx, p.fixed);
+  GaussianFilter(ctx, p.fixed.extent, Eigen::Vector3d::Constant(1.5)).apply(ctx, moved.view(), expected.view());
+  EXPECT_EQ(after_one_step({1.5}).to_host(ctx), expected.to_host(ctx));
+  EXPECT_NE(after_one_step({1.5 * p.fixed.spacing.minCoeff(), true}).to_host(ctx), expected.to_host(ctx));
+}
+
 TEST_P(Flow, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
   const Phantom p = usual_phantom(false);
   for (const Smoother smoother : {Smoother::separable, Smoother::recursive}) {
