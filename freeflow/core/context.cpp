@@ -41,9 +41,11 @@ ContextState::ContextState(Device device, int threads) : device(device), threads
   if (!device.is_cuda()) return;
   if (device.index >= cuda_runtime::device_count()) throw DeviceError("there is no device " + device.name());
   stream = cuda_runtime::create_stream(device.index);
+  landing = cuda_runtime::allocate_host(landing_bytes);
 }
 
 ContextState::~ContextState() {
+  if (landing) cuda_runtime::deallocate_host(landing);
   if (stream) cuda_runtime::destroy_stream(stream);
 }
 
@@ -104,8 +106,10 @@ void Context::synchronize() {
 void Context::copy_to_device(void* target, const void* source, std::size_t bytes) { copy_on_device(target, source, bytes); }
 
 void Context::copy_to_host(void* target, const void* source, std::size_t bytes) {
-  copy_on_device(target, source, bytes);
+  const bool small = state_->landing && bytes <= ContextState::landing_bytes;
+  copy_on_device(small ? state_->landing : target, source, bytes);
   synchronize();
+  if (small) std::memcpy(target, state_->landing, bytes);
 }
 
 void Context::copy_on_device(void* target, const void* source, std::size_t bytes) {

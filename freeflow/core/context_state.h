@@ -16,6 +16,9 @@ class ContextState {
   Device device;
   int threads = 1;
   void* stream = nullptr;
+  /// Page-locked, of landing_bytes: where what an iteration reads back lands, without the driver's own staging. Null on the CPU.
+  void* landing = nullptr;
+  static constexpr std::size_t landing_bytes = 16384;
   ContextStatistics statistics;
 };
 
@@ -29,6 +32,9 @@ void destroy_stream(void* stream) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.
 void* allocate(void* stream, std::size_t bytes);
 void deallocate(void* stream, void* pointer) noexcept;
+/// Page-locked host memory.
+void* allocate_host(std::size_t bytes);
+void deallocate_host(void* pointer) noexcept;
 std::size_t free_bytes();
 void synchronize(void* stream);
 void copy(void* stream, void* target, const void* source, std::size_t bytes);

@@ -63,6 +63,14 @@ void* allocate(void* stream, std::size_t bytes) {
 
 void deallocate(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
 
+void* allocate_host(std::size_t bytes) {
+  void* pointer = nullptr;
+  cuda_check(cudaMallocHost(&pointer, bytes));
+  return pointer;
+}
+
+void deallocate_host(void* pointer) noexcept { cudaFreeHost(pointer); }
+
 std::size_t free_bytes() {
   std::size_t free_bytes = 0, total = 0;
   cuda_check(cudaMemGetInfo(&free_bytes, &total));

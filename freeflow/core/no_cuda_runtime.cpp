@@ -15,6 +15,8 @@ void* create_stream(int) { refuse(); }
 void destroy_stream(void*) noexcept {}
 void* allocate(void*, std::size_t) { refuse(); }
 void deallocate(void*, void*) noexcept {}
+void* allocate_host(std::size_t) { refuse(); }
+void deallocate_host(void*) noexcept {}
 std::size_t free_bytes() { refuse(); }
 void synchronize(void*) { refuse(); }
 void copy(void*, void*, const void*, std::size_t) { refuse(); }

@@ -2,6 +2,7 @@
 // right answer; so a transform that loses too much of the overlap that is known to be possible is refused.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include <freeflow/core/volume.h>
@@ -24,8 +25,8 @@ class OverlapGuard {
  private:
   static constexpr double share = 0.6;
   Geometry moving_;
-  std::vector<Eigen::Vector3d> points_;  // of the fixed image, world
-  std::vector<bool> valid_;              // voxels of the moving image
+  std::vector<double> points_[3];    // of the fixed image, world, an axis each
+  std::vector<std::uint8_t> valid_;  // voxels of the moving image, and after them one outside
   double best_ = 0;
 };
 
