@@ -144,9 +144,9 @@ struct PrefilterLineBody {
     float* c = image.data + image.offset(x, y, z);
     if (n == 1) return;
     const float pole = -0.26794919243112270f, gain = 6.0f;
-    // The mirror sum of the causal start, cut where the pole's power falls below float's resolution.
+    // The mirror sum of the causal start, cut where the pole's power falls below float's resolution; it goes to and fro on short lines.
     float start = c[0], power = pole;
-    for (int k = 1; k < (n < 16 ? n : 16); ++k, power *= pole) start = fma_(power, c[k * stride], start);
+    for (int k = 1; k < 16; ++k, power *= pole) start = fma_(power, c[mirror_index(k % (2 * n - 2), n) * stride], start);
     float previous = start;
     c[0] = previous;
     for (int k = 1; k < n; ++k) c[k * stride] = previous = fma_(pole, previous, c[k * stride]);
