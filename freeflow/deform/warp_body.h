@@ -84,7 +84,8 @@ FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients, VolumeView<
   return sum;
 }
 
-/// The value of sample_cubic, to the bit, and the spline's exact derivative per voxel; 0 along an axis on which the position was clamped.
+/// The value of sample_cubic, to the bit, and the spline's derivative per voxel. Where a position is clamped it is 0 but for rounding, for
+/// a mirrored spline is level at the border.
 FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float> coefficients, VolumeView<const float> original,
                                                           const Vec3f& p) {
   const float nearest = sample_nearest(original, p);
@@ -114,7 +115,6 @@ FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float
       s.gradient.y = fma_(wz[c] * dy[b], row, s.gradient.y);
       s.gradient.z = fma_(dz[c] * wy[b], row, s.gradient.z);
     }
-  s.gradient = {cx.slope * s.gradient.x, cy.slope * s.gradient.y, cz.slope * s.gradient.z};
   return s;
 }
 
