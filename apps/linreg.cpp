@@ -31,7 +31,7 @@ const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.ni
 struct LinregOptions {
   CommonOptions common;
   int dof = 12;
-  std::string search = "auto", refine = "auto", resolution = "0.02,0.05";
+  std::string search = "auto", refine = "auto", resolution = "0.02,0.05", sampling = "linear";
 };
 
 po::options_description all_options(LinregOptions& o) {
@@ -46,7 +46,10 @@ po::options_description all_options(LinregOptions& o) {
        "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: unless --dof 6 or another "
        "search")  //
       ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
-       "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory");
+       "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory")  //
+      ("sampling", po::value(&o.sampling)->default_value(o.sampling)->value_name("linear|cubic"),
+       "of the moving image while nmi or mi is measured: trilinear, or by a cubic B-spline, which costs more; the first look at all "
+       "rotations stays trilinear");
   po::options_description all = common_options(o.common);
   all.add(own);
   return all;
@@ -55,6 +58,7 @@ po::options_description all_options(LinregOptions& o) {
 LinearOptions library_options(const LinregOptions& o) {
   LinearOptions linear;
   linear.similarity = similarity_choice(o.common);
+  linear.similarity.sampling = parse_interpolation(o.sampling, "sampling");
   linear.levels = o.common.levels;
   linear.iterations = parse_iterations(o.common.iterations);
   linear.model = chosen(parse_degrees_of_freedom(o.dof), "dof", std::to_string(o.dof), "6, 7, 9, 12");

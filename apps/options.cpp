@@ -141,9 +141,9 @@ SimilarityChoice similarity_choice(const CommonOptions& o) {
   return c;
 }
 
-Interpolation parse_interpolation(const std::string& text) {
-  require(text == "linear" || text == "cubic", "--interpolation '" + text + "' is not one of linear, cubic");
-  return text == "linear" ? Interpolation::linear : Interpolation::cubic;
+Interpolation parse_interpolation(const std::string& word, const std::string& option) {
+  require(word == "linear" || word == "cubic", "--" + option + " '" + word + "' is not one of linear, cubic");
+  return word == "linear" ? Interpolation::linear : Interpolation::cubic;
 }
 
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes) {

@@ -52,7 +52,7 @@ ControlSpacing parse_spacing(const std::string& text);
 /// The measure that the options name.
 SimilarityChoice similarity_choice(const CommonOptions& o);
 inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|flirt";
-Interpolation parse_interpolation(const std::string& text);
+Interpolation parse_interpolation(const std::string& word, const std::string& option = "interpolation");
 
 /// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of the outputs.
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes);

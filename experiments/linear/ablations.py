@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""What parts of linreg are worth: Powell's resolution of parameters, CR against NMI, CR's border.
+"""What parts of linreg are worth: Powell's resolution of parameters, CR against NMI, CR's border, tricubic samples.
 
-  ablations.py powell|measures|border -d DATA [-l LINREG] [-n STARTS] [-j JOBS] [--minutes M]
+  ablations.py powell|measures|border|sampling -d DATA [-l LINREG] [-n STARTS] [-j JOBS] [--minutes M]
 
 powell:   avg152T1 <- avg152T2 (NMI, --search powell, one level of the search after the other) from random starts up to 10 degrees and 10 mm.
 measures: NMI against CR on mm_cmtk_pat002 (rigid, error against its reference over the head) and brain_oasis_native (12 parameters, Dice).
 border:   CR with --cr-border 0 to 40 mm, rigid: mm_cmtk_pat002 both ways from random starts up to 20 degrees and 30 mm.
-Errors are means over the fixed image's bright voxels, mm; times are not reported, for evaluations do not depend on the machine's load.
+sampling: --sampling linear against cubic (Ledig 2010, table 4), NMI, --refine none. Rigid by hill, powell and gradient from the identity and random starts
+          up to 10 degrees and 10 mm: avg152T1 <- avg152T2 and avg152PD (error from the identity), mm_cmtk_pat002 mr_T2 <- ct (from its reference). Then
+          brain_oasis_native by 12 parameters, both ways, Dice.
+Errors are means over the fixed image's bright voxels, mm; times are not reported, for evaluations do not depend on the machine's load, but for sampling's:
+there an evaluation of the finest level, the least of all runs (use -j 1).
 """
 import argparse
 import json
@@ -121,9 +125,68 @@ def border(o):
         print(f"| {width} | {count} | {' | '.join(cells)} |")
 
 
+def evaluation_ms(report):
+    finest = report["levels"][-1]
+    return 1000 * finest["seconds"] / max(finest["evaluations"], 1)
+
+
+def sampling(o):
+    spm, cmtk = o.data / "mm_spm_templates", cmtk_ways(o.data)[0]
+    t1 = spm / "avg152T1.nii.gz"
+    bright = runs.bright_points(t1)
+    pairs = {f"avg152T1 <- avg152{m}": (t1, spm / f"avg152{m}.nii.gz", numpy.eye(4)[:3], bright) for m in ("T2", "PD")}
+    pairs["CMTK mr_T2 <- ct"] = cmtk
+    random = numpy.random.default_rng(4)
+    turns = [None] + [runs.random_start(numpy.zeros(3), random, False, 10, 10) for _ in range(o.starts - 1)]
+    ways = ("linear", "cubic")
+
+    def start(turn, truth, points):
+        if turn is None:
+            return truth
+        off = runs.about(points.mean(axis=0), turn[:, :3], turn[:, 3])
+        return truth @ numpy.vstack([off, [0, 0, 0, 1]])
+
+    def rigid(task):
+        number, pair, search, way = task
+        fixed, moving, truth, points = pairs[pair]
+        found, report = runs.linreg(o.linreg, fixed, moving, "--dof", 6, "--search", search, "--refine", "none", "--sampling", way, "--threads", o.threads,
+                                    start=start(turns[number], truth, points))
+        return None if found is None else (found, report)
+
+    tasks = [(n, p, s, w) for n in range(o.starts) for s in ("gradient", "hill", "powell") for p in pairs for w in ways]
+    results = dict(runs.in_parallel(o.jobs, rigid, tasks, o.minutes))
+    print("| pair, search | starts | sampling | from the truth: median, max | from the results' middle: median, max | evaluations; finest level | ms each there |")
+    print("|---|---|---|---|---|---|---|")
+    for pair, search in ((p, s) for p in pairs for s in ("hill", "powell", "gradient")):
+        truth, points = pairs[pair][2:]
+        both = [n for n in range(o.starts) if all(results.get((n, pair, search, w)) for w in ways)]
+        for way in ways if both else ():
+            got = [results[n, pair, search, way] for n in both]
+            middle = numpy.median([t for t, _ in got], axis=0)
+            off, spread = ([error(t, reference, points) for t, _ in got] for reference in (truth, middle))
+            print(f"| {pair}, {search} | {len(got)} | {way} | {numpy.median(off):.2f}, {max(off):.2f} | {numpy.median(spread):.3f}, {max(spread):.3f} | "
+                  f"{numpy.mean([runs.evaluations(r) for _, r in got]):.0f}; {numpy.mean([r['levels'][-1]['evaluations'] for _, r in got]):.0f} | "
+                  f"{min(evaluation_ms(r) for _, r in got):.1f} |")
+
+    native = o.data / "brain_oasis_native"
+    print("\n| brain_oasis_native, --dof 12 | sampling | Dice: 0001 fixed; 0002 fixed | evaluations | finest level: ms each |")
+    print("|---|---|---|---|---|")
+    for options in (["--search", "auto", "--refine", "none"], ["--search", "powell", "--refine", "none"]):
+        for way in ways:
+            scores, reports = [], []
+            for fixed, moving in (("0001", "0002"), ("0002", "0001")):
+                with tempfile.TemporaryDirectory() as folder:
+                    _, report = runs.linreg(o.linreg, native / f"{fixed}_norm.nii.gz", native / f"{moving}_norm.nii.gz", *options, "--sampling", way, "--threads",
+                                            o.threads, keep=f"{folder}/r_")
+                    scores.append(f"{dice(o, fixed, moving, f'{folder}/r_')['mean_dice']:.3f}")
+                    reports.append(report)
+            print(f"| {' '.join(options)} | {way} | {'; '.join(scores)} | {'; '.join(str(runs.evaluations(r)) for r in reports)} | "
+                  f"{min(map(evaluation_ms, reports)):.1f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("table", choices=["powell", "measures", "border"])
+    parser.add_argument("table", choices=["powell", "measures", "border", "sampling"])
     parser.add_argument("-d", "--data", type=pathlib.Path, required=True)
     parser.add_argument("-l", "--linreg", default="linreg")
     parser.add_argument("-n", "--starts", type=int, default=10)
@@ -131,7 +194,7 @@ def main():
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--minutes", type=float)
     o = parser.parse_args()
-    {"powell": powell, "measures": measures, "border": border}[o.table](o)
+    {"powell": powell, "measures": measures, "border": border, "sampling": sampling}[o.table](o)
 
 
 if __name__ == "__main__":

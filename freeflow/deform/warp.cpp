@@ -53,6 +53,11 @@ void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& m
   for_each_voxel(ctx, warped.extent, WarpValuesBody{{map, u}, moving, warped});
 }
 
+void warp_values_cubic(Context& ctx, VolumeView<const float> moving, VolumeView<const float> coefficients, const PointMap& map,
+                       FieldView<const float> u, VolumeView<float> warped) {
+  for_each_voxel(ctx, warped.extent, WarpCubicBody<DisplacedPoint>{{map, u}, coefficients, moving, warped, NAN});
+}
+
 void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
                         VolumeView<float> warped, FieldView<float> gradient) {
   for_each_voxel(ctx, warped.extent, WarpWithGradientBody{{map, u}, moving, warped, gradient});

@@ -35,5 +35,8 @@ void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const Poin
                         VolumeView<float> warped, FieldView<float> gradient);
 /// The same without the gradient.
 void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u, VolumeView<float> warped);
+/// The same by the cubic B-spline of `coefficients`, the prefiltered moving image.
+void warp_values_cubic(Context& ctx, VolumeView<const float> moving, VolumeView<const float> coefficients, const PointMap& map,
+                       FieldView<const float> u, VolumeView<float> warped);
 
 }  // namespace freeflow

@@ -84,6 +84,40 @@ FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients, VolumeView<
   return sum;
 }
 
+/// The value of sample_cubic, to the bit, and the spline's derivative per voxel. Where a position is clamped it is 0 but for rounding, for
+/// a mirrored spline is level at the border.
+FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float> coefficients, VolumeView<const float> original,
+                                                          const Vec3f& p) {
+  const float nearest = sample_nearest(original, p);
+  if (nearest != nearest) return {NAN, {0, 0, 0}};
+  const Extent n = coefficients.extent;
+  const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
+  float wx[4], wy[4], wz[4], dx[4], dy[4], dz[4];
+  bspline_weights(cx.fraction, wx);
+  bspline_weights(cy.fraction, wy);
+  bspline_weights(cz.fraction, wz);
+  bspline_weight_derivatives(cx.fraction, dx);
+  bspline_weight_derivatives(cy.fraction, dy);
+  bspline_weight_derivatives(cz.fraction, dz);
+  int ix[4];
+  for (int a = 0; a < 4; ++a) ix[a] = mirror_index(cx.low - 1 + a, n.x);
+  SampleWithGradient s{0, {0, 0, 0}};
+  for (int c = 0; c < 4; ++c)
+    for (int b = 0; b < 4; ++b) {
+      const float* line = coefficients.data + coefficients.offset(0, mirror_index(cy.low - 1 + b, n.y), mirror_index(cz.low - 1 + c, n.z));
+      float row = 0, slope = 0;
+      for (int a = 0; a < 4; ++a) {
+        row = fma_(wx[a], line[ix[a]], row);
+        slope = fma_(dx[a], line[ix[a]], slope);
+      }
+      s.value = fma_(wz[c] * wy[b], row, s.value);
+      s.gradient.x = fma_(wz[c] * wy[b], slope, s.gradient.x);
+      s.gradient.y = fma_(wz[c] * dy[b], row, s.gradient.y);
+      s.gradient.z = fma_(dz[c] * wy[b], row, s.gradient.z);
+    }
+  return s;
+}
+
 /// `fill` where the sample has no value.
 template <class Point>
 struct WarpCubicBody {
@@ -110,9 +144,9 @@ struct PrefilterLineBody {
     float* c = image.data + image.offset(x, y, z);
     if (n == 1) return;
     const float pole = -0.26794919243112270f, gain = 6.0f;
-    // The mirror sum of the causal start, cut where the pole's power falls below float's resolution.
+    // The mirror sum of the causal start, cut where the pole's power falls below float's resolution; it goes to and fro on short lines.
     float start = c[0], power = pole;
-    for (int k = 1; k < (n < 16 ? n : 16); ++k, power *= pole) start = fma_(power, c[k * stride], start);
+    for (int k = 1; k < 16; ++k, power *= pole) start = fma_(power, c[mirror_index(k % (2 * n - 2), n) * stride], start);
     float previous = start;
     c[0] = previous;
     for (int k = 1; k < n; ++k) c[k * stride] = previous = fma_(pole, previous, c[k * stride]);

@@ -37,15 +37,18 @@ class BlockSearch {
   BlockMatch best(float least_variation) {
     multiply();
     add_up();
-    float score[block::offsets];
-    int best = 0, index = 0;
-    for (int k = 0; k < block::span; ++k)
-      for (int j = 0; j < block::span; ++j)
-        for (int i = 0; i < block::span; ++i, ++index) {
-          score[index] = block::squared_correlation(variation_, product_[k][j][i], {sum_[k][j][i], square_[k][j][i]}, least_variation);
-          if (score[index] > score[best]) best = index;
-        }
-    return block::match_at(score, best);
+    float score[block::offsets + 1];  // each row's lane beyond is overwritten by the next
+    for (int row = 0; row < block::span * block::span; ++row) {
+      const int k = row / block::span, j = row % block::span;
+#pragma omp simd
+      for (int a = 0; a < lanes; ++a)
+        score[block::span * row + a] =
+            block::squared_correlation(variation_, product_[k][j][a], {sum_[k][j][a], square_[k][j][a]}, least_variation);
+    }
+    float top = -1;  // no score is less
+#pragma omp simd reduction(max : top)
+    for (int i = 0; i < block::offsets; ++i) top = std::max(top, score[i]);
+    return block::match_at(score, int(std::find(score, score + block::offsets, top) - score));
   }
 
  private:
@@ -56,13 +59,19 @@ class BlockSearch {
         for (int i = 0; i < block::width; ++i) f(i, j, k);
   }
 
+  /// A plane of offsets at a time: its sums stay in registers.
   void multiply() {
-    for_block([&](int i, int j, int k) {
-      const float f = fixed_[k][j][i];
-      for (int c = 0; c < block::span; ++c)
+    for (int c = 0; c < block::span; ++c) {
+      Row sum[block::span] = {};
+      for_block([&](int i, int j, int k) {
+        const float f = fixed_[k][j][i];
+#pragma GCC unroll 7
         for (int b = 0; b < block::span; ++b)
-          for (int a = 0; a < lanes; ++a) product_[c][b][a] = fma_(f, region_[k + c][j + b][i + a], product_[c][b][a]);
-    });
+#pragma omp simd
+          for (int a = 0; a < lanes; ++a) sum[b][a] = fma_(f, region_[k + c][j + b][i + a], sum[b][a]);
+      });
+      std::copy(&sum[0][0], &sum[0][0] + block::span * lanes, &product_[c][0][0]);
+    }
   }
 
   /// Sums of every moved block: along x, then y, then z.
@@ -70,6 +79,7 @@ class BlockSearch {
     Row rows[2][block::region][block::region], planes[2][block::region][block::span];
     for (int k = 0; k < block::region; ++k)
       for (int j = 0; j < block::region; ++j)
+#pragma omp simd
         for (int a = 0; a < lanes; ++a) {
           const float* r = &region_[k][j][a];
           rows[0][k][j][a] = ((r[0] + r[1]) + r[2]) + r[3];
@@ -78,11 +88,13 @@ class BlockSearch {
     for (int t = 0; t < 2; ++t) {
       for (int k = 0; k < block::region; ++k)
         for (int b = 0; b < block::span; ++b)
+#pragma omp simd
           for (int a = 0; a < lanes; ++a)
             planes[t][k][b][a] = ((rows[t][k][b][a] + rows[t][k][b + 1][a]) + rows[t][k][b + 2][a]) + rows[t][k][b + 3][a];
       auto& cubes = t == 0 ? sum_ : square_;
       for (int c = 0; c < block::span; ++c)
         for (int b = 0; b < block::span; ++b)
+#pragma omp simd
           for (int a = 0; a < lanes; ++a)
             cubes[c][b][a] = ((planes[t][c][b][a] + planes[t][c + 1][b][a]) + planes[t][c + 2][b][a]) + planes[t][c + 3][b][a];
     }
@@ -91,7 +103,7 @@ class BlockSearch {
   float fixed_[block::width][block::width][block::width];
   float variation_ = 0;
   float region_[block::region][block::region][block::region + 6] = {};  // room for the lanes beyond
-  Row product_[block::span][block::span] = {}, sum_[block::span][block::span], square_[block::span][block::span];
+  Row product_[block::span][block::span], sum_[block::span][block::span], square_[block::span][block::span];
 };
 
 }  // namespace

@@ -61,21 +61,22 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
   if (kept < fewest) return world;
   std::vector<Eigen::Vector3d> target;
   for (const PointMatch& m : matches) target.push_back(world * m.found);
-  using Residual = std::pair<double, std::size_t>;  // ties by the match's number
-  std::vector<Residual> residual(matches.size()), ordered;
+  std::vector<double> residual(matches.size()), ordered;
   Eigen::Affine3d fitted = world;
   double last = INFINITY;
   for (int round = 0; round < most_rounds; ++round) {
-    for (std::size_t i = 0; i < matches.size(); ++i) residual[i] = {(fitted * matches[i].fixed - target[i]).squaredNorm(), i};
+    for (std::size_t i = 0; i < matches.size(); ++i) residual[i] = (fitted * matches[i].fixed - target[i]).squaredNorm();
     ordered = residual;
-    std::nth_element(ordered.begin(), ordered.begin() + std::ptrdiff_t(kept - 1), ordered.end());
-    const Residual worst = ordered[kept - 1];
+    const auto last_kept = ordered.begin() + std::ptrdiff_t(kept - 1);
+    std::nth_element(ordered.begin(), last_kept, ordered.end());
+    const double worst = *last_kept;
+    auto ties = 1 + std::count(ordered.begin(), last_kept, worst);  // as many of the worst are kept, the first ones
     NormalSums sums;
     double total = 0;
-    for (const Residual& r : residual) {
-      if (worst < r) continue;
-      sums.add(matches[r.second].fixed, target[r.second]);
-      total += r.first;
+    for (std::size_t i = 0; i < matches.size(); ++i) {
+      if (residual[i] > worst || (residual[i] == worst && ties-- <= 0)) continue;
+      sums.add(matches[i].fixed, target[i]);
+      total += residual[i];
     }
     if (!(total < last * (1 - tolerance))) break;
     last = total;

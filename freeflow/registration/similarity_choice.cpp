@@ -26,12 +26,15 @@ std::optional<Estimator> parse_estimator(std::string_view name) {
 
 void SimilarityChoice::validate() const {
   require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
+  require(sampling == Interpolation::linear || kind == SimilarityKind::nmi || kind == SimilarityKind::mi,
+          "cubic sampling is of nmi and mi; the other measures sample linear");
   make_similarity(*this);
 }
 
 std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
   const auto information = [&](Information measure) {
-    return std::make_unique<MutualInformation>(MutualInformationOptions{measure, c.bins, c.bins, c.estimator, c.histogram_scheme});
+    return std::make_unique<MutualInformation>(
+        MutualInformationOptions{measure, c.bins, c.bins, c.estimator, c.histogram_scheme, c.sampling});
   };
   switch (c.kind) {
     case SimilarityKind::nmi: return information(Information::nmi);

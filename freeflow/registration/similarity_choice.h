@@ -26,6 +26,7 @@ struct SimilarityChoice {
   int bins = 64;                            ///< nmi, mi: per axis; cr: of the fixed image. 16 to 256
   Estimator estimator = Estimator::parzen;  ///< nmi, mi
   HistogramScheme histogram_scheme = HistogramScheme::automatic;
+  Interpolation sampling = Interpolation::linear;  ///< nmi, mi: of the moving image, linear or cubic
   RatioScheme ratio_scheme = RatioScheme::automatic;
   RatioDirection ratio_direction = RatioDirection::moving_given_fixed;  ///< cr: which image explains the other
   double border_mm = 0;                                                 ///< cr: width of the border weighting, 0 for none

@@ -1,6 +1,7 @@
 #include <freeflow/similarity/mutual_information.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/deform/warp.h>
@@ -10,13 +11,13 @@ namespace freeflow {
 
 /// The CPU sweeps a piece of a row three times: each loop on its own vectorises, the body as a whole does not.
 template <>
-void for_each_voxel(backend::Cpu cpu, Extent extent, const ParzenForceBody& body) {
+void for_each_voxel(backend::Cpu cpu, Extent extent, const ParzenForceBody<InformationPoint>& body) {
   constexpr int longest = 512;
   const int pieces = (extent.x + longest - 1) / longest;
   const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z, share = tasks / (16 * cpu.threads) + 1;
 #pragma omp parallel for schedule(dynamic, share) num_threads(cpu.threads)
   for (std::ptrdiff_t task = 0; task < tasks; ++task) {
-    const ParzenForceBody local = body;
+    const ParzenForceBody<InformationPoint> local = body;
     const int row = int(task / pieces), y = row % extent.y, z = row / extent.y;
     const int begin = int(task % pieces) * longest, n = std::min(longest, extent.x - begin);
     const std::size_t first = local.at.fixed_bin.offset(begin, y, z);
@@ -40,6 +41,9 @@ MutualInformation::MutualInformation(const MutualInformationOptions& o) : option
   require(o.fixed_bins >= 8 && o.fixed_bins <= 256 && o.moving_bins >= 8 && o.moving_bins <= 256,
           "the number of bins must lie between 8 and 256");
   JointHistogram::check(o.scheme, shape_);
+  require(o.sampling != Interpolation::nearest, "the moving image is sampled linear or cubic");
+  require(!samples_cubic() || o.estimator != Estimator::partial_volume,
+          "the partial_volume estimator's weights are trilinear; sample linear, or estimate by parzen, parzen_both or hard");
 }
 
 void MutualInformation::set_range(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving) {
@@ -70,10 +74,12 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
   for_each_voxel(ctx, moving_in_bins_.extent(),
                  MovingBinBody{images.moving.view(), moving_in_bins_.view(), moving_range_.low,
                                float(nm - 3) / (moving_range_.high - moving_range_.low), nm});
+  coefficients_ = samples_cubic() ? moving_in_bins_.clone(ctx) : Volume<float>();
+  if (samples_cubic()) bspline_prefilter(ctx, coefficients_.view());
 }
 
 std::size_t MutualInformation::level_bytes(const Context& ctx, std::size_t fixed_voxels, std::size_t moving_voxels) const {
-  return (warps_first(ctx) ? 6 : 2) * fixed_voxels + 4 * moving_voxels + 48 * shape_.bins() +
+  return (warps_first(ctx) ? 6 : 2) * fixed_voxels + (samples_cubic() ? 8 : 4) * moving_voxels + 48 * shape_.bins() +
          histogram_bytes(ctx, options_.scheme, shape_, fixed_voxels);
 }
 
@@ -90,11 +96,15 @@ bool MutualInformation::warps_first(const Context& ctx) const {
 void MutualInformation::count(Context& ctx, FieldView<const float> u) {
   const VolumeView<const std::uint16_t> fixed = std::as_const(fixed_bin_).view();
   const VolumeView<const float> moving = std::as_const(moving_in_bins_).view();
+  const VolumeView<const float> coefficients = std::as_const(coefficients_).view();
   if (warps_first(ctx)) {
-    warp_values(ctx, moving, map_, u, warped_.view());
+    if (samples_cubic())
+      warp_values_cubic(ctx, moving, coefficients, map_, u, warped_.view());
+    else
+      warp_values(ctx, moving, map_, u, warped_.view());
     histogram_.count(ctx, SampledPair{fixed.data, warped_.view().data, fixed.extent.count()}, counted_.histogram.data());
   } else {
-    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, {}}, counted_.histogram.data());
+    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, coefficients}, counted_.histogram.data());
   }
   measure(ctx, counted_);
 }
@@ -115,20 +125,27 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
   for_each_voxel(ctx, bins, SlopePolynomialBody{{slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
 }
 
-InformationPoint MutualInformation::point(FieldView<const float> u) const {
-  return {
+template <class F>
+void MutualInformation::with_point(FieldView<const float> u, F&& f) const {
+  const InformationPoint linear{
       fixed_bin_.view(), moving_in_bins_.view(), {map_, u}, slopes_.data(), reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
       shape_.moving_bins};
+  if (samples_cubic())
+    f(CubicInformationPoint{linear, coefficients_.view()});
+  else
+    f(linear);
 }
 
 void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
   count(ctx, u);
   if (!force.data) return for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
   differentiate(ctx, cost);
-  if (options_.estimator == Estimator::partial_volume)
-    for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{point(u), force});
-  else
-    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody{point(u), force});
+  with_point(u, [&]<class Point>(const Point& at) {
+    if constexpr (std::is_same_v<Point, InformationPoint>)
+      if (options_.estimator == Estimator::partial_volume)
+        return for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{at, force});
+    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody<Point>{at, force});
+  });
 }
 
 void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative, double* cost) {
@@ -136,7 +153,9 @@ void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float
   count(ctx, u);
   differentiate(ctx, cost);
   const float bins_per_unit = float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
-  for_each_voxel(ctx, fixed_bin_.extent(), IntensityDerivativeBody{point(u), bins_per_unit, derivative});
+  with_point(u, [&]<class Point>(const Point& at) {
+    for_each_voxel(ctx, fixed_bin_.extent(), IntensityDerivativeBody<Point>{at, bins_per_unit, derivative});
+  });
 }
 
 EntropyValues MutualInformation::entropies(Context& ctx) const {

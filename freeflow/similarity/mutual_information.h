@@ -21,8 +21,6 @@
 
 namespace freeflow {
 
-struct InformationPoint;
-
 enum class Information { nmi, mi, conditional_moving, conditional_fixed };
 
 struct MutualInformationOptions {
@@ -30,6 +28,9 @@ struct MutualInformationOptions {
   int fixed_bins = 64, moving_bins = 64;  ///< 8 to 256
   Estimator estimator = Estimator::parzen;
   HistogramScheme scheme = HistogramScheme::automatic;
+  /// Of the moving image, linear or cubic: trilinear, or by the interpolating cubic B-spline (Ledig 2010, table 4), of value and force
+  /// alike. Its overshoots are counted in the last bins, and NaN voxels are 0 bins to it. Not for partial_volume.
+  Interpolation sampling = Interpolation::linear;
 };
 
 /// Of one evaluation, in nats.
@@ -43,7 +44,7 @@ struct EntropyValues {
 
 class MutualInformation : public SimilarityMeasure {
  public:
-  /// Throws InvalidArgument when a number of bins is out of range or the scheme cannot take the estimator.
+  /// Throws InvalidArgument when a number of bins is out of range, or the scheme or the sampling cannot take the estimator.
   explicit MutualInformation(const MutualInformationOptions& options = {});
 
   void set_range(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving) override;
@@ -71,17 +72,20 @@ class MutualInformation : public SimilarityMeasure {
   void count(Context& ctx, FieldView<const float> u);
   /// The derivative of every joint bin, into slopes_.
   void differentiate(Context& ctx, double* cost);
-  InformationPoint point(FieldView<const float> u) const;
+  /// Calls f with where voxels land and how they are sampled there.
+  template <class F>
+  void with_point(FieldView<const float> u, F&& f) const;
   /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one kernel leave half its threads without
   /// registers. Chosen from the parts' times (docs/performance.md).
   bool warps_first(const Context& ctx) const;
   bool smooths() const { return options_.estimator == Estimator::hard; }
+  bool samples_cubic() const { return options_.sampling == Interpolation::cubic; }
 
   MutualInformationOptions options_;
   HistogramShape shape_;
   IntensityRange fixed_range_, moving_range_;
   PointMap map_;
-  Volume<float> moving_in_bins_, warped_;
+  Volume<float> moving_in_bins_, coefficients_, warped_;
   Volume<std::uint16_t> fixed_bin_;
   JointHistogram histogram_;
   Table counted_, smoothed_;

@@ -127,6 +127,7 @@ struct SlopePolynomialBody {
 
 /// What the forces share: where a voxel lands, and the slopes of its row.
 struct InformationPoint {
+  static constexpr int blocks_at_once = 8;
   VolumeView<const std::uint16_t> fixed_bin;
   VolumeView<const float> moving;
   DisplacedPoint point;
@@ -135,6 +136,7 @@ struct InformationPoint {
   int moving_bins;
 
   FREEFLOW_HD SampleWithGradient sample(int x, int y, int z) const { return sample_linear_with_gradient(moving, point(x, y, z)); }
+  FREEFLOW_HD float value(int x, int y, int z) const { return sample_linear(moving, point(x, y, z)); }
   /// d / d warped of the sum of weight times slope, per bin.
   FREEFLOW_HD float window_slope(int f, float b) const {
     float t;
@@ -163,9 +165,25 @@ struct InformationPoint {
   }
 };
 
+/// The same for tricubic samples.
+struct CubicInformationPoint : InformationPoint {
+  static constexpr int blocks_at_once = 0;  // the spline's weights take registers
+  VolumeView<const float> coefficients;
+
+  FREEFLOW_HD SampleWithGradient sample(int x, int y, int z) const {
+    return sample_cubic_with_gradient(coefficients, moving, point(x, y, z));
+  }
+  FREEFLOW_HD float value(int x, int y, int z) const { return sample_cubic(coefficients, moving, point(x, y, z)); }
+  /// A spline overshoots: beyond the bins that images have, a voxel is counted where it was clipped to, whatever its intensity.
+  FREEFLOW_HD float slope_at(std::size_t i, float b) const {
+    return clip_to_window(b, moving_bins) == b ? InformationPoint::slope_at(i, b) : 0.0f;
+  }
+};
+
+template <class Point>
 struct ParzenForceBody {
-  static constexpr int blocks_at_once = 8;
-  InformationPoint at;
+  static constexpr int blocks_at_once = Point::blocks_at_once;
+  Point at;
   FieldView<float> force;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const std::size_t i = at.fixed_bin.offset(x, y, z);
@@ -194,13 +212,14 @@ struct PartialVolumeForceBody {
   }
 };
 
+template <class Point>
 struct IntensityDerivativeBody {
-  InformationPoint at;
+  Point at;
   float bins_per_unit;
   VolumeView<float> derivative;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const std::size_t i = at.fixed_bin.offset(x, y, z);
-    const float slope = at.slope_at(i, sample_linear(at.moving, at.point(x, y, z)));
+    const float slope = at.slope_at(i, at.value(x, y, z));
     derivative.data[i] = slope != 0.0f ? -(slope * bins_per_unit) : 0.0f;
   }
 };

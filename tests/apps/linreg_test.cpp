@@ -104,6 +104,20 @@ TEST_F(Linreg, TakesEverySearchAndStart) {
   }
 }
 
+TEST_F(Linreg, SamplesTricubicallyOnRequest) {
+  write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(), Eigen::Vector3d::Zero());
+  for (const std::string search : {"gradient", "hill"}) {
+    const std::string call = linreg + " -f f.nii.gz -m m.nii.gz --dof 6 --init start.tfm --levels 2 --search " + search;
+    ASSERT_EQ(run(call + " -o l_").status, 0) << search;
+    ASSERT_EQ(run(call + " -o c_ --sampling cubic").status, 0) << search;
+    EXPECT_LT(error("c_0GenericAffine.mat"), 0.8) << search;
+    const auto trilinear = nlohmann::json::parse(slurp(folder / "l_report.json")),
+               cubic = nlohmann::json::parse(slurp(folder / "c_report.json"));
+    EXPECT_EQ(cubic["options"]["sampling"], "cubic");
+    EXPECT_NE(cubic["linear"]["cost"]["before"], trilinear["linear"]["cost"]["before"]);
+  }
+}
+
 TEST_F(Linreg, TakesMasks) {
   write("fm.nii.gz", {34, 38, 22}, [](const Eigen::Vector3d& p) { return (truth() * p).norm() < 28; });
   write("mm.nii.gz", {40, 36, 30}, [](const Eigen::Vector3d& p) { return p.norm() < 28; });
@@ -125,6 +139,9 @@ TEST_F(Linreg, RefusesUnusableCalls) {
   expect_refusal(run(linreg + images + " --search best"), "flirt");
   expect_refusal(run(linreg + images + " --refine best"), "blocks");
   expect_refusal(run(linreg + images + " --powell-resolution fine"), "0.02,0.05");
+  expect_refusal(run(linreg + images + " --sampling nearest"), "--sampling 'nearest' is not one of linear, cubic");
+  expect_refusal(run(linreg + images + " --sampling cubic -s cr"), "cubic sampling is of nmi and mi");
+  expect_refusal(run(linreg + images + " --sampling cubic --estimator partial_volume"), "trilinear");
   expect_refusal(run(linreg + images + " --levels 0"), "levels");
   expect_refusal(run(linreg + images + " -s nim"), "nmi");
   expect_refusal(run(linreg + images + " --init missing.mat"), "missing.mat");

@@ -51,6 +51,16 @@ TEST_P(Warp, AGridOfOneSliceIsOrdinary) {
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], voxels[i], float_rounding);
 }
 
+TEST_P(Warp, TheSplineGoesThroughTheVoxelsOfThinImagesToo) {
+  for (const Extent n : {Extent{17, 9, 5}, Extent{4, 3, 2}, Extent{2, 1, 6}}) {
+    const Geometry g = plain_geometry(n);
+    const std::vector<float> voxels = random_values(n.count(), 8);
+    const Volume<float> image(ctx, g, voxels);
+    const std::vector<float> out = warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::cubic, 0).to_host(ctx);
+    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], voxels[i], float_rounding) << n.z;
+  }
+}
+
 TEST_P(Warp, DifferentObliqueGridsAgreeInTheWorld) {
   const Geometry fixed = oblique_geometry({15, 13, 11}, {1, 1.5, 2});
   Geometry moving = plain_geometry({90, 90, 90}, 1.1);

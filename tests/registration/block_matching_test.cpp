@@ -1,9 +1,10 @@
-// Blocks found at known offsets, on every device, and transforms fitted to matches most of which are wrong.
+// Blocks found at known offsets, on every device, transforms fitted to matches most of which are wrong, and whom a registration believes.
 #include <freeflow/registration/block_matching.h>
 
 #include <random>
 
 #include <freeflow/registration/block_refinement.h>
+#include <freeflow/registration/linear.h>
 
 #include "support/devices.h"
 #include "support/phantoms.h"
@@ -123,6 +124,38 @@ TEST_P(Blocks, FlatOrThinOrEmptyImagesHaveNone) {
   for (std::size_t i = 0; i < hidden.size(); ++i)
     if (i % 3 == 0) hidden[i] = NAN;
   EXPECT_EQ(match(n, textured(n, Eigen::Vector3d::Zero()), hidden).size(), 0u);
+}
+
+// An organ's texture slid by 5 mm, its edge stayed. The texture's contrast turns over from place to place: blocks, matched by squared
+// correlation, follow it, but the measure of the whole cannot and holds on to the edge.
+TEST_P(Blocks, AScepticKeepsTheStartWhereMeasureAndBlocksDisagree) {
+  Geometry g = plain_geometry({40, 40, 36}, 2);
+  g.origin = -g.center();
+  const auto image = [&](double slid, bool turned) {
+    return sample_world(ctx, g, [&](const Eigen::Vector3d& p) {
+      const Eigen::Vector3d q = p - slid * Eigen::Vector3d::UnitZ();
+      const double fine = test::texture(1.5 * q) + test::texture({3 * q.y(), 2.5 * q.z(), 2 * q.x()});
+      const double contrast = turned ? std::sin(0.13 * p.x() + 0.4) * std::sin(0.11 * p.y()) : 1;
+      return (10 + 0.3 * contrast * fine) / (1 + std::exp((-20 - p.z()) / 0.7));
+    });
+  };
+  const auto found = [&](bool sceptical, bool turned) {
+    LinearOptions o;
+    o.model = LinearModel::rigid;
+    o.search = LinearSearch::gradient;
+    o.refinement = LinearRefinement::blocks;
+    o.sceptical = sceptical;
+    return register_linear(ctx, image(0, false), image(5, turned), o);
+  };
+  const LinearResult trusting = found(false, true), sceptic = found(true, true), agreed = found(true, false);
+  EXPECT_NEAR(trusting.parts.translation.z(), 5, 0.3);
+  EXPECT_GT(trusting.cost_after, trusting.cost_before + 0.01);
+  EXPECT_TRUE(trusting.warnings.empty());
+  EXPECT_EQ(sceptic.affine.matrix(), Eigen::Matrix4d::Identity());
+  EXPECT_EQ(sceptic.cost_after, sceptic.cost_before);
+  EXPECT_EQ(sceptic.warnings.size(), 1u);
+  EXPECT_NEAR(agreed.parts.translation.z(), 5, 0.3) << "a sceptic believes the blocks where the measure does";
+  EXPECT_TRUE(agreed.warnings.empty());
 }
 
 TEST(TrimmedFit, FindsTheTransformOfEveryModelThoughMostMatchesAreWrong) {

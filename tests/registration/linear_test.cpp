@@ -146,6 +146,23 @@ TEST_P(Linear, EverySearchGetsThere) {
   EXPECT_LT(error(far, LinearSearch::flirt), 0.5);
 }
 
+TEST_P(Linear, EverySearchGetsThereOnTricubicSamples) {
+  const Phantom p(transform({5, -4, 7}, {3, -4, 2}), true, 1.6);
+  Context one({}, 1);
+  LinearOptions o;
+  o.model = LinearModel::rigid;
+  o.levels = 2;
+  for (const LinearSearch search : {LinearSearch::gradient, LinearSearch::powell, LinearSearch::hill}) {
+    o.search = search;
+    o.similarity.sampling = Interpolation::cubic;
+    const LinearResult here = run(ctx, p, o), there = run(one, p, o);
+    EXPECT_LT(p.error(here.affine), 0.5) << int(search);
+    EXPECT_EQ(here.affine.matrix(), there.affine.matrix()) << int(search);
+    o.similarity.sampling = Interpolation::linear;
+    EXPECT_NE(run(ctx, p, o).cost_before, here.cost_before);
+  }
+}
+
 TEST_P(Linear, MasksLeaveVoxelsOut) {
   Phantom p(transform({6, -3, 10}, {5, -4, 3}));
   const Eigen::Affine3d fixed_world = p.fixed.index_to_world();
@@ -238,10 +255,11 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
     return inside ? p.f[(std::size_t(z) * p.fixed.extent.y + y) * p.fixed.extent.x + x] : NAN;
   });
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
-  for (const SimilarityKind kind : every_kind) {
-    SimilarityChoice options;
-    options.kind = kind;
-    options.bins = 32;
+  std::vector<SimilarityChoice> choices;
+  for (const SimilarityKind kind : every_kind) choices.push_back({kind, 32});
+  choices.push_back({SimilarityKind::nmi, 32});
+  choices.back().sampling = Interpolation::cubic;
+  for (const SimilarityChoice& options : choices) {
     const auto measure = make_similarity(options);
     measure->set_range(ctx, f, m);
     LinearCost cost(ctx, *measure, f, m);

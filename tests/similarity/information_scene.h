@@ -1,0 +1,166 @@
+// Two images, a displacement between them, and the information measures of the pair in double, one voxel changed at a time.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include <freeflow/similarity/intensity_range.h>
+#include <freeflow/similarity/mutual_information.h>
+
+#include "reference/joint_density.h"
+#include "reference/tricubic.h"
+#include "reference/trilinear.h"
+#include "support/phantoms.h"
+
+namespace freeflow::test {
+
+/// Two images on different oblique grids and a displacement, on the host.
+struct Scene {
+  Geometry fixed = oblique_geometry({21, 19, 11}, {1, 1.2, 2}), moving = oblique_geometry({25, 18, 14}, {0.9, 1.3, 1.8});
+  std::vector<float> f, m, planes;
+  IntensityRange f_range, m_range;
+  PointMap map = index_map(fixed, Eigen::Affine3d::Identity(), moving);
+  std::shared_ptr<const reference::Tricubic> cubic;  ///< how the moving image is sampled; null: trilinear
+
+  Scene() {
+    Context cpu;
+    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return 3 + texture(p); }).to_host(cpu);
+    m = sample_world(cpu, moving, [](const Eigen::Vector3d& p) {
+          return std::exp(0.5 * texture(p + Eigen::Vector3d(1, 0.5, -1)));
+        }).to_host(cpu);
+    planes = field_planes(fixed.extent, [](int x, int y, int z) { return wave(x, y, z, 1.1); });
+    f_range = robust_range(cpu, Volume<float>(cpu, fixed, f), "fixed");
+    m_range = robust_range(cpu, Volume<float>(cpu, moving, m), "moving");
+  }
+
+  Eigen::Vector3d position(std::size_t i, const Eigen::Vector3d& extra) const {
+    const std::size_t n = fixed.extent.count();
+    const Eigen::Vector3d q = Eigen::Vector3d(double(i % 21), double(i / 21 % 19), double(i / 399)) +
+                              Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
+    Eigen::Vector3d p;
+    for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
+    return p;
+  }
+  double sample(const Eigen::Vector3d& p) const { return cubic ? (*cubic)(p) : reference::trilinear({moving.extent, m}, p); }
+  double warped(std::size_t i, const Eigen::Vector3d& extra) const { return sample(position(i, extra)); }
+};
+
+/// The oracle's energy with one voxel displaced a little more.
+class InformationOracle {
+ public:
+  InformationOracle(const Scene& s, const MutualInformationOptions& o) : s_(s), o_(o), density_(o.fixed_bins, o.moving_bins) {
+    const float scale = float(o.moving_bins - 3) / (s.m_range.high - s.m_range.low);
+    for (float v : s.m) moving_in_bins_.push_back(std::fma(v - s.m_range.low, scale, 1.0f));
+    for (std::size_t i = 0; i < s.f.size(); ++i) {
+      const double b = (s.f[i] - s.f_range.low) * (o.fixed_bins - 1) / double(s.f_range.high - s.f_range.low);
+      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, o.fixed_bins - 1.0) + 0.5) : -1);
+      add(density_, i, s.position(i, Eigen::Vector3d::Zero()), 1);
+    }
+  }
+  reference::JointDensity::Entropies entropies() const { return density_.entropies(); }
+  double cost() const { return cost_of(density_); }
+  double cost_with(std::size_t i, const Eigen::Vector3d& extra) const {
+    reference::JointDensity changed = density_;
+    add(changed, i, s_.position(i, Eigen::Vector3d::Zero()), -1);
+    add(changed, i, s_.position(i, extra), 1);
+    return cost_of(changed);
+  }
+  /// With the warped intensity of one voxel changed.
+  double cost_with_intensity(std::size_t i, double change) const {
+    reference::JointDensity changed = density_;
+    const double value = s_.warped(i, Eigen::Vector3d::Zero());
+    changed.add_window(fixed_[i], in_bins(value), o_.estimator == Estimator::parzen_both, -1);
+    changed.add_window(fixed_[i], in_bins(value + change), o_.estimator == Estimator::parzen_both, 1);
+    return cost_of(changed);
+  }
+
+ private:
+  double cost_of(const reference::JointDensity& density) const {
+    const auto h = density.entropies();
+    return o_.measure == Information::nmi                  ? -h.nmi()
+           : o_.measure == Information::mi                 ? -h.mi()
+           : o_.measure == Information::conditional_moving ? h.joint - h.fixed
+                                                           : h.joint - h.moving;
+  }
+  /// The library clips intensities at the voxels, before interpolating; the scene's moving image is clipped when it is made. What a spline
+  /// overshoots is clipped here.
+  double in_bins(double v) const {
+    return std::clamp(1 + (v - s_.m_range.low) * (o_.moving_bins - 3) / double(s_.m_range.high - s_.m_range.low), 1.0,
+                      o_.moving_bins - 2.0);
+  }
+  void add(reference::JointDensity& density, std::size_t i, const Eigen::Vector3d& p, double times) const {
+    const double value = s_.sample(p);
+    if (fixed_[i] < 0 || std::isnan(value)) return;
+    if (o_.estimator == Estimator::hard)
+      density.add(fixed_[i], int(in_bins(value) + 0.5), times);
+    else if (o_.estimator != Estimator::partial_volume)
+      density.add_window(fixed_[i], in_bins(value), o_.estimator == Estimator::parzen_both, times);
+    else
+      add_neighbours(density, fixed_[i], p, times);
+  }
+  void add_neighbours(reference::JointDensity& density, int f, const Eigen::Vector3d& p, double times) const {
+    const Extent n = s_.moving.extent;
+    const Eigen::Vector3d q = p.cwiseMax(Eigen::Vector3d::Zero()).cwiseMin(Eigen::Vector3d(n.x - 1, n.y - 1, n.z - 1));
+    const int low[3] = {std::min(int(q.x()), n.x - 2), std::min(int(q.y()), n.y - 2), std::min(int(q.z()), n.z - 2)};
+    for (int k = 0; k < 8; ++k) {
+      const int x = low[0] + (k & 1), y = low[1] + (k >> 1 & 1), z = low[2] + (k >> 2);
+      const double w = (1 - std::abs(q.x() - x)) * (1 - std::abs(q.y() - y)) * (1 - std::abs(q.z() - z));
+      density.add(f, int(moving_in_bins_[(std::size_t(z) * n.y + y) * n.x + x] + 0.5f), times * w);
+    }
+  }
+  const Scene& s_;
+  MutualInformationOptions o_;
+  reference::JointDensity density_;
+  std::vector<int> fixed_;
+  std::vector<float> moving_in_bins_;
+};
+
+struct Evaluated {
+  double cost;
+  std::vector<float> force;
+};
+
+inline Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const Scene& s) {
+  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
+  measure.set_range(ctx, f, m);
+  measure.prepare(ctx, {f, m, s.map});
+  const DisplacementField u(ctx, s.fixed, s.planes);
+  DisplacementField force(ctx, s.fixed);
+  Buffer<double> cost(ctx, 2);
+  measure.evaluate(ctx, u.view(), force.view(), cost.data());
+  measure.evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data() + 1);
+  const std::vector<double> costs = cost.to_host(ctx);
+  EXPECT_EQ(costs[0], costs[1]) << "the value must not depend on whether the force is asked for";
+  return {costs[0], force.to_host(ctx)};
+}
+
+/// |force + dE/du| / |dE/du| over every 17th voxel.
+template <class Oracle>
+double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<float>& force) {
+  const std::size_t n = s.fixed.extent.count();
+  double error = 0, norm = 0;
+  for (std::size_t i = 0; i < n; i += 17)
+    for (int c = 0; c < 3; ++c) {
+      const Eigen::Vector3d h = 1e-4 * Eigen::Vector3d::Unit(c);
+      const double up = s.warped(i, h), down = s.warped(i, -h);
+      if (std::isnan(up) || std::isnan(down)) continue;
+      const double derivative = (oracle.cost_with(i, h) - oracle.cost_with(i, -h)) / 2e-4;
+      error += std::pow(derivative + force[i + c * n], 2);
+      norm += derivative * derivative;
+    }
+  return std::sqrt(error / norm);
+}
+
+/// The scene with its moving image clipped to the robust range, so that clipping commutes with interpolation.
+inline Scene clipped_scene() {
+  Scene s;
+  Context cpu;
+  for (int round = 0; round < 3; ++round) {  // the range of the clipped image is a little narrower once more
+    for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
+    s.m_range = robust_range(cpu, Volume<float>(cpu, s.moving, s.m), "moving");
+  }
+  return s;
+}
+
+}  // namespace freeflow::test
