@@ -38,6 +38,7 @@ std::optional<VelocityKind> parse_velocity(std::string_view name) {
 
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks) {
+  options.validate();
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
   const auto measure = make_similarity(options.similarity);
   std::size_t state = 0;

@@ -212,6 +212,9 @@ TEST_P(Ffd, SaysWhyItCannot) {
   o.iterations = {1, 2, 3};
   EXPECT_THROW(run(ctx, p, o), InvalidArgument);
   o = quick();
+  o.levels = 0;
+  EXPECT_THROW(predict_ffd_bytes(ctx, p.fixed, p.moving, o), InvalidArgument);
+  o = quick();
   o.bending = INFINITY;
   EXPECT_THROW(run(ctx, p, o), InvalidArgument);
   o = quick();

@@ -268,6 +268,10 @@ TEST_P(Flow, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.model = FlowModel::fluid, o.symmetric = true; });
   refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.demons = DemonsKind::thirion, o.symmetric = true; });
   refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.kl = 1; });
+  FlowOptions three_of_four;
+  three_of_four.levels = 4;
+  three_of_four.sigma_field = {{1}, {1}, {1}};
+  EXPECT_THROW(predict_flow_bytes(ctx, p.fixed, p.moving, three_of_four), InvalidArgument);
   FlowOptions o = quick();
   o.initial.translation().x() = 1000;
   EXPECT_THROW(run(ctx, p, o), RegistrationError);
