@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <freeflow/registration/pace.h>
+
 #include "support/devices.h"
 #include "support/tolerances.h"
 #include "support/warped_phantom.h"
@@ -187,6 +189,17 @@ TEST_P(Fluid, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.kl = -1; });
   refuses([](FlowOptions& o) { o.kl = NAN; });
   refuses([](FlowOptions& o) { o.viscosity.mu = 0; });
+  refuses([](FlowOptions& o) { o.viscosity.mu = 1e-50; });
+}
+
+TEST(FlowPace, ALevelThatTookNoStepHasGainedNothing) {
+  LevelRecord level;
+  level.max_iterations = 3;
+  EXPECT_FALSE(any_level_gained({level})) << "not one cost: every step was taken back";
+  level.iterations = {{0, 2, 2, {}, 0}, {1, 1, 1, {}, 0}};
+  EXPECT_TRUE(any_level_gained({level}));
+  level.iterations.pop_back();
+  EXPECT_FALSE(any_level_gained({level}));
 }
 
 }  // namespace
