@@ -119,6 +119,7 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--sigma-update -1"), "1.7vox");
   expect_refusal(run(call + "--sigma-update 0"), "sigma");
   expect_refusal(run(call + "--sigma-field 1cm"), "1.7vox");
+  expect_refusal(run(call + "--sigma-field 0.7x"), "1.7vox");
   expect_refusal(run(call + "--smoother fast"), "separable");
   expect_refusal(run(call + "--step 3"), "step");
   expect_refusal(run(call + "--velocity fast"), "navier");
