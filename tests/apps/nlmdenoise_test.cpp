@@ -119,6 +119,7 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
   refused("-i ones.nii.gz", "no surface");
   refused("-i labels.nii.gz", "2, 5, 17): choose one with --label");
   refused("-i labels.nii.gz --label 3", "its labels are 2, 5, 17");
+  refused("-i labels.nii.gz --label 16777217", "16777216");
   refused("-i grey.nii.gz --input-kind image", "--iso");
   refused("-i grey.nii.gz --iso 5000", "is not between");
   refused("-i mask.nii.gz --patch 4", "3, 5, 7 or 9");
