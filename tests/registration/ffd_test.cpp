@@ -18,7 +18,7 @@ FfdOptions quick() {
   FfdOptions o;
   o.levels = 2;
   o.spacing = {8, true};
-  o.iterations = {60};
+  o.iterations = {60, 15};
   return o;
 }
 
@@ -77,6 +77,7 @@ TEST_P(Ffd, AThinVolumeIsOrdinary) {
   const Phantom p = thin_phantom(true);
   FfdOptions o = quick();
   o.levels = 3;
+  o.iterations = {60, 60, 15};
   EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 1.2);
 }
 

@@ -17,7 +17,7 @@ FlowOptions quick(SimilarityKind kind = SimilarityKind::ssd) {
   o.model = FlowModel::fluid;
   o.similarity.kind = kind;
   o.levels = 2;
-  o.iterations = {40};
+  o.iterations = {40, 12};
   return o;
 }
 
@@ -93,7 +93,7 @@ TEST_P(Fluid, GivesTheSameBitsOnEveryDeviceByAGaussian) {
   for (const KlKernel kernel : {KlKernel::reuse, KlKernel::recompute}) {
     FlowOptions o = quick();
     o.kl = 0.05;
-    o.iterations = {12};
+    o.iterations = {12, 4};
     o.force_kernel = kernel;
     expect_same_bits_everywhere(ctx, p, o);
   }
@@ -103,7 +103,7 @@ TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
   const Phantom p = usual_phantom(false);
   FlowOptions o = quick();
   o.velocity = VelocityKind::navier;
-  o.iterations = {25};
+  o.iterations = {40, 8};
   const RegistrationResult r = run(ctx, p, o);
   EXPECT_LT(p.error(ctx, r.displacement), 1.5);
   EXPECT_EQ(r.jacobian.folded_voxels, 0u);
