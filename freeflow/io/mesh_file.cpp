@@ -20,6 +20,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/ply_check.h>
 
 namespace freeflow {
 
@@ -86,7 +87,10 @@ bool is_mesh_name(const std::string& path) {
 TriangleMesh read_mesh(const std::string& path) {
   size_of_readable_file(path);
   vtkObject::GlobalWarningDisplayOff();  // what is wrong is said once, by us
-  if (has_extension(path, ".ply")) return read_with<vtkPLYReader>(path);
+  if (has_extension(path, ".ply")) {
+    check_ply(path);
+    return read_with<vtkPLYReader>(path);
+  }
   if (has_extension(path, ".stl")) return read_with<vtkSTLReader>(path);
   if (has_extension(path, ".obj")) return read_with<vtkOBJReader>(path);
   if (has_extension(path, ".vtk")) return read_with<vtkPolyDataReader>(path);
