@@ -66,6 +66,20 @@ TEST_P(Flow, EveryKindOfDemonsRecoversAKnownWarp) {
   }
 }
 
+TEST_P(Flow, DemonsDoNotCareForTheScaleOfTheIntensities) {
+  const Phantom p = usual_phantom(false);
+  FlowOptions o = quick(SimilarityKind::ssd);
+  o.model = FlowModel::demons;
+  o.iterations = {10, 2};
+  const std::vector<float> expected = run(ctx, p, o).displacement.to_host(ctx);
+  for (const int power : {70, -70}) {  // a float holds the values, but not their squares
+    Phantom q = p;
+    for (std::vector<float>* image : {&q.f, &q.m})
+      for (float& v : *image) v = std::ldexp(v, power);
+    EXPECT_EQ(run(ctx, q, o).displacement.to_host(ctx), expected) << power;
+  }
+}
+
 TEST_P(Flow, SwappedImagesOfASymmetricFlowGiveTheInverseToTheBit) {
   Phantom p = usual_phantom(false), q = p;
   q.moving = p.moving = p.fixed;
