@@ -29,7 +29,7 @@ TEST_P(Flow, EveryMeasureRecoversAKnownWarp) {
   for (const SimilarityKind kind :
        {SimilarityKind::lncc, SimilarityKind::ssd, SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr}) {
     FlowOptions o = quick(kind);
-    o.iterations = {40};  // twelve steps of full length on the finest level leave ssd above its start
+    if (kind == SimilarityKind::cr) o.iterations = {40};  // twelve full steps on the finest level leave it above its start
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 0.9) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
@@ -109,6 +109,7 @@ TEST_P(Flow, ASymmetricFlowTakesAnyGridsAndPredictsItsMemory) {
     Context fresh(GetParam());
     FlowOptions o = quick(SimilarityKind::ssd);
     o.symmetric = true;
+    o.iterations = {40, 8};
     o.kl = kl;
     const RegistrationResult r = run(fresh, p, o);
     EXPECT_LT(p.error(fresh, r.displacement), 1.2);
@@ -131,6 +132,7 @@ TEST_P(Flow, AViscousVelocityRecoversAKnownWarpAlikeOnEveryDevice) {
 TEST_P(Flow, TheGaussiansDifferInRoundingAlone) {
   const Phantom p = usual_phantom(false);
   FlowOptions o = quick();
+  o.iterations = {20, 6};
   o.smoother = Smoother::separable;
   const RegistrationResult expected = run(cpu, p, o);
   o.smoother = Smoother::fft;
