@@ -75,7 +75,7 @@ std::vector<Sigma> parse_sigmas(const std::string& option, const std::string& te
   do {
     Sigma sigma;
     const auto [next, error] = std::from_chars(p, end, sigma.value);
-    const bool more = next != end && *next == 'x';
+    const bool more = next != end && *next == 'x' && next + 1 != end;
     if (!more) unit.assign(next, end);
     require(error == std::errc() && sigma.value >= 0 && (more || unit.empty() || unit == "mm" || unit == "vox"),
             "--" + option + " '" + text + "' is not a number with vox or mm, such as 1.7vox or 3mm");

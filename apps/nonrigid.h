@@ -48,21 +48,22 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
 
   const std::size_t predicted = predict(ctx, fixed.geometry(), moving.geometry(), options, masks);
   std::optional<LinearResult> linear;
-  Progress progress(common.similarity, work_per_level(fixed.geometry(), options), verbosity(common));
-  progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " + ctx.device().name() +
-                    " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+  Progress linear_progress(common.similarity, {}, verbosity(common));
+  linear_progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " +
+                           ctx.device().name() + " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) +
+                           " MiB needed\n");
   if (common.linear != "none") {
     LinearOptions first;
     first.similarity = options.similarity;
     first.model = *parse_linear_model(common.linear);
     first.initial = options.initial;
     first.sceptical = true;
-    Progress linear_progress(common.similarity, {}, verbosity(common));
     linear = register_linear(ctx, fixed, moving, first, masks, &linear_progress);
     warn(linear->warnings);
     options.initial = linear->affine;
     seconds.linear = watch.lap();
   }
+  Progress progress(common.similarity, work_per_level(fixed.geometry(), options), verbosity(common));  // its clock starts now
   const RegistrationResult result = register_images(ctx, fixed, moving, options, masks, &progress);
   warn(result.warnings);
   seconds.nonrigid = result.nonrigid_seconds;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <set>
 #include <sstream>
@@ -161,6 +163,8 @@ void validate(const SurfaceInputOptions& o) {
   require(!o.label || !o.iso, "--label and --iso exclude each other");
   const bool mesh = o.kind == "mesh" || (o.kind == "auto" && is_mesh_name(o.input));
   require(!o.label || (!mesh && (o.kind == "auto" || o.kind == "labels")), "--label is for label volumes");
+  require(!o.label || std::abs(std::int64_t(*o.label)) <= 16777216,
+          "--label must lie between -16777216 and 16777216: voxels are read as float, which tells larger labels apart no more");
   require(!o.iso || (!mesh && (o.kind == "auto" || o.kind == "image")), "--iso is for grey images");
   require(!o.resolution_mm || mesh, "--resolution is for meshes; volumes have their voxels");
   require(!o.resolution_mm || (*o.resolution_mm > 0 && std::isfinite(*o.resolution_mm)), "--resolution must be positive");

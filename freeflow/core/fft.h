@@ -17,7 +17,8 @@ class RealFft {
  public:
   /// For `batch` volumes of n voxels that follow each other. A row of x takes row_floats(n) floats, the last of them unused before
   /// `forward`, so that its nx / 2 + 1 complex values (of non-negative frequency) find room in it. Allocates cuFFT's scratch. n should be
-  /// fast_fft_size: other sizes cost more. Throws DeviceError where libcufft is missing.
+  /// fast_fft_size: other sizes cost more. Throws DeviceError where libcufft is missing, InvalidArgument
+  /// for no voxels, or for a volume of more than 2^31 - 1 floats.
   RealFft(Context& ctx, Extent n, int batch);
   ~RealFft();
   RealFft(RealFft&&) noexcept;

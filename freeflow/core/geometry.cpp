@@ -22,7 +22,9 @@ Eigen::Vector3d Geometry::center() const { return index_to_world() * (0.5 * Eige
 void Geometry::validate(const char* what) const {
   const std::string name = what;
   require(extent.x > 0 && extent.y > 0 && extent.z > 0, name + " has a side of no voxels");
-  require(std::int64_t(extent.y) * extent.z <= INT32_MAX, name + " has more than 2^31 rows; crop it, or turn its longest side to x");
+  // The division spares the product of three sides, which might overflow.
+  require(extent.x <= INT32_MAX / (std::int64_t(extent.y) * extent.z),
+          name + " has more voxels than 2147483647, which is as far as they are numbered; crop or downsample it");
   require(spacing.allFinite() && spacing.minCoeff() > 0, name + " has a voxel spacing that is not positive");
   require(origin.allFinite() && direction.allFinite(), name + " has an origin or direction that is not finite");
   require((direction.transpose() * direction - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff() < 1e-4,

@@ -20,6 +20,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/ply_check.h>
 
 namespace freeflow {
 
@@ -39,10 +40,29 @@ TriangleMesh from_vtk(vtkPolyData* data) {
   return mesh;
 }
 
+/// VTK's filters follow whatever numbers a file gives its cells' corners.
+void check_corners(const std::string& path, vtkPolyData* data) {
+  for (vtkCellArray* cells : {data->GetVerts(), data->GetLines(), data->GetPolys(), data->GetStrips()}) {
+    const auto cell = vtk::TakeSmartPointer(cells->NewIterator());
+    for (cell->GoToFirstCell(); !cell->IsDoneWithTraversal(); cell->GoToNextCell()) {
+      vtkIdType count = 0;
+      const vtkIdType* corners = nullptr;
+      cell->GetCurrentCell(count, corners);
+      for (vtkIdType k = 0; k < count; ++k)
+        if (corners[k] < 0 || corners[k] >= data->GetNumberOfPoints())
+          fail_reading(path, "a face names a point that is not among its " + std::to_string(data->GetNumberOfPoints()));
+    }
+  }
+}
+
 template <class Reader>
 TriangleMesh read_with(const std::string& path) {
   vtkNew<Reader> reader;
   reader->SetFileName(path.c_str());
+  reader->Update();
+  if (reader->GetErrorCode() != vtkErrorCode::NoError)
+    fail_reading(path, std::string("VTK says: ") + vtkErrorCode::GetStringFromErrorCode(reader->GetErrorCode()));
+  check_corners(path, reader->GetOutput());
   vtkNew<vtkTriangleFilter> triangles;
   triangles->SetInputConnection(reader->GetOutputPort());
   triangles->PassVertsOff();
@@ -51,8 +71,6 @@ TriangleMesh read_with(const std::string& path) {
   clean->SetInputConnection(triangles->GetOutputPort());
   clean->SetTolerance(0);
   clean->Update();
-  if (reader->GetErrorCode() != vtkErrorCode::NoError)
-    fail_reading(path, std::string("VTK says: ") + vtkErrorCode::GetStringFromErrorCode(reader->GetErrorCode()));
   TriangleMesh mesh = from_vtk(clean->GetOutput());
   if (mesh.triangles.empty()) fail_reading(path, "it holds no triangles, or VTK cannot read them");
   return mesh;
@@ -69,7 +87,10 @@ bool is_mesh_name(const std::string& path) {
 TriangleMesh read_mesh(const std::string& path) {
   size_of_readable_file(path);
   vtkObject::GlobalWarningDisplayOff();  // what is wrong is said once, by us
-  if (has_extension(path, ".ply")) return read_with<vtkPLYReader>(path);
+  if (has_extension(path, ".ply")) {
+    check_ply(path);
+    return read_with<vtkPLYReader>(path);
+  }
   if (has_extension(path, ".stl")) return read_with<vtkSTLReader>(path);
   if (has_extension(path, ".obj")) return read_with<vtkOBJReader>(path);
   if (has_extension(path, ".vtk")) return read_with<vtkPolyDataReader>(path);

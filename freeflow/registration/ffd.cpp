@@ -44,6 +44,7 @@ LatticePlan plan_lattice(const Geometry& fixed, const std::vector<Factors>& fact
 
 std::size_t predict_ffd_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FfdOptions& options,
                               const Masks& masks) {
+  options.validate();
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
   Extent lattice;
   const Eigen::Vector3d spacing = finest_spacing(fixed, options.spacing);

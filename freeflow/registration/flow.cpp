@@ -49,6 +49,7 @@ Eigen::Vector3d field_sigma(const FlowOptions& options, int level, const Geometr
 
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks) {
+  options.validate();
   const std::size_t nf = fixed.extent.count(), nm = moving.extent.count();
   const auto measure = make_similarity(options.similarity);
   std::size_t state = 0;

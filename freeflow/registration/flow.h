@@ -78,7 +78,7 @@ struct FlowOptions {
 RegistrationResult register_flow(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options = {},
                                  const Masks& masks = {}, Observer* observer = nullptr);
 
-/// Device memory that register_flow will need at most, in bytes, the two images included.
+/// Device memory that register_flow will need at most, in bytes, the two images included. Throws InvalidArgument for unusable options.
 std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const Geometry& moving, const FlowOptions& options,
                                const Masks& masks = {});
 

@@ -74,7 +74,7 @@ struct FlowDifferenceBody {
   FieldView<float> forth;
   FieldView<const float> back;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const std::size_t n = forth.extent.count(), i = (std::size_t(z) * forth.extent.y + y) * forth.extent.x + x;
+    const std::size_t n = forth.extent.count(), i = forth.extent.offset(x, y, z);
     for (int c = 0; c < 3; ++c) forth.data[i + c * n] = 0.5f * (forth.data[i + c * n] - back.data[i + c * n]);
   }
 };

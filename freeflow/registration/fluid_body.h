@@ -13,7 +13,7 @@ struct FluidRateBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent e = rate.extent;
-    const std::size_t n = e.count(), i = (std::size_t(z) * e.y + y) * e.x + x;
+    const std::size_t n = e.count(), i = e.offset(x, y, z);
     float v[3];
     for (int c = 0; c < 3; ++c) v[c] = velocity.per_side[c] * velocity.per_side[c] * velocity.v.data[i + c * n];
     for (int c = 0; c < 3; ++c) {
@@ -55,7 +55,7 @@ struct FluidStepBody {
   FieldView<float> rate;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent e = rate.extent;
-    const std::size_t n = e.count(), i = (std::size_t(z) * e.y + y) * e.x + x;
+    const std::size_t n = e.count(), i = e.offset(x, y, z);
     for (int c = 0; c < 3; ++c) rate.data[i + c * n] = fma_(*dt, rate.data[i + c * n], u.data ? u.data[i + c * n] : 0.0f);
   }
 };

@@ -1,5 +1,6 @@
 #include <freeflow/registration/jacobian_bias.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <vector>
@@ -25,6 +26,7 @@ struct Moments {
 };
 
 void for_each_log(Context& ctx, const DisplacementField& u, int margin, const std::function<void(int, int, int, double)>& use) {
+  require(margin >= 0, "the margin must not be negative");
   const Extent n = u.extent();
   const std::vector<float> jacobian = jacobian_determinant(ctx, u).to_host(ctx);
   for (int z = margin; z < n.z - margin; ++z)
@@ -39,6 +41,7 @@ void for_each_log(Context& ctx, const DisplacementField& u, int margin, const st
 }  // namespace
 
 JacobianBias jacobian_bias(Context& ctx, const DisplacementField& u, int block, int margin) {
+  require(block > 0 && margin >= 0, "blocks have at least one voxel a side, and the margin must not be negative");
   const Extent n = u.extent();
   const auto blocks = [&](int size) { return (size - 2 * margin) / block; };
   const int bx = blocks(n.x), by = blocks(n.y), bz = blocks(n.z);

@@ -37,10 +37,11 @@ class FlowPace {
   int idle_ = 0;
 };
 
-/// Whether a level ended lower than it began, or had nothing to do.
+/// Whether a level ended lower than it began, or had nothing to do. A fluid whose every step was taken back has no iterations.
 inline bool any_level_gained(const std::vector<LevelRecord>& levels) {
-  return std::any_of(levels.begin(), levels.end(),
-                     [](const LevelRecord& l) { return l.max_iterations == 0 || l.iterations.back().cost < l.iterations.front().cost; });
+  return std::any_of(levels.begin(), levels.end(), [](const LevelRecord& l) {
+    return l.max_iterations == 0 || (!l.iterations.empty() && l.iterations.back().cost < l.iterations.front().cost);
+  });
 }
 
 }  // namespace freeflow

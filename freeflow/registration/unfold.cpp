@@ -29,7 +29,7 @@ UnfoldResult unfold(Context& ctx, ControlPointGrid& lattice, DisplacementField& 
 }
 
 UnfoldResult unfold(Context& ctx, DisplacementField& u, double bound, int max_rounds) {
-  constexpr int passes = 4;  // between two looks for folds, which cost as much as all of them; even, so that u holds the last
+  constexpr int passes = 4;  // between two looks for folds, which cost as much as all of them
   const Geometry& grid = u.geometry();
   DisplacementField spare(ctx, grid);
   Volume<float> indicator(ctx, grid), reached(ctx, grid);

@@ -21,7 +21,7 @@ namespace freeflow {
 /// Lame's constants of the fluid. Only their ratio matters to what is scaled afterwards. lambda = -mu leaves the Laplacian alone.
 struct Viscosity {
   double mu = 1, lambda = 1;
-  /// Throws InvalidArgument unless mu > 0 and mu + lambda >= 0.
+  /// Throws InvalidArgument unless mu >= 1e-6 (floats must hold it), mu + lambda >= 0 and both are at most 1e6.
   void validate() const;
 };
 

@@ -41,7 +41,7 @@ struct Rasterizer {
     for (const Vector3d& p : mesh.points) points.push_back(to_index * p);
   }
 
-  std::size_t offset(int x, int y, int z) const { return (std::size_t(z) * grid.extent.y + y) * grid.extent.x + x; }
+  std::size_t offset(int x, int y, int z) const { return grid.extent.offset(x, y, z); }
 
   /// Voxels not farther from the triangle than a voxel's shortest side learn of its nearest point. They lie in its box, a voxel wider: so
   /// what is kept is the nearest of the whole mesh.
@@ -107,6 +107,12 @@ struct Rasterizer {
   }
 };
 
+Eigen::AlignedBox3d box_of(const TriangleMesh& mesh) {
+  Eigen::AlignedBox3d box;
+  for (const Vector3d& p : mesh.points) box.extend(p);
+  return box;
+}
+
 }  // namespace
 
 void require_closed(const TriangleMesh& mesh, const std::string& name) {
@@ -120,28 +126,17 @@ void require_closed(const TriangleMesh& mesh, const std::string& name) {
           "the mesh '" + name + "' is open: " + std::to_string(open) + " edges have a triangle on one side only; close its holes first");
 }
 
-double longest_side(const TriangleMesh& mesh) {
-  Vector3d low = mesh.points.front(), high = low;
-  for (const Vector3d& p : mesh.points) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  return (high - low).maxCoeff();
-}
+double longest_side(const TriangleMesh& mesh) { return box_of(mesh).sizes().maxCoeff(); }
 
 Geometry grid_around(const TriangleMesh& mesh, double side_mm, int margin) {
-  Vector3d low = mesh.points.front(), high = low;
-  for (const Vector3d& p : mesh.points) {
-    low = low.cwiseMin(p);
-    high = high.cwiseMax(p);
-  }
-  const Vector3d voxels = ((high - low) / side_mm).array().ceil() + 2 * margin + 1;
+  const Eigen::AlignedBox3d box = box_of(mesh);
+  const Vector3d voxels = (box.sizes() / side_mm).array().ceil() + 2 * margin + 1;
   require(voxels.prod() < 2147483647.0,
           "a grid of " + std::to_string(side_mm) + " mm around the mesh has more voxels than can be used; use a coarser --resolution");
   Geometry g;
   g.extent = {int(voxels.x()), int(voxels.y()), int(voxels.z())};
   g.spacing = Vector3d::Constant(side_mm);
-  g.origin = low - Vector3d::Constant(margin * side_mm);
+  g.origin = box.min() - Vector3d::Constant(margin * side_mm);
   return g;
 }
 

@@ -91,6 +91,16 @@ TEST_F(Fluidreg, TheLinearStageComesFirst) {
   EXPECT_TRUE(nlohmann::json::parse(slurp(folder / "a_report.json")).contains("linear"));
 }
 
+TEST_F(Fluidreg, TheTimeLeftIsCountedFromTheNonrigidStageOn) {
+  const Outcome o = run(fluidreg + images + "-o a_ --linear affine --levels 2 --iterations 1x20 -v");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const std::size_t at = o.err.find(" s, about ");
+  ASSERT_NE(at, std::string::npos) << o.err;
+  const auto seconds = nlohmann::json::parse(slurp(folder / "a_report.json"))["seconds"];
+  // The second level has four times the voxels of the first and twenty times the iterations.
+  EXPECT_LE(std::stod(o.err.substr(at + 10)), 80 * seconds["nonrigid"].get<double>() + 1) << o.err << seconds;
+}
+
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
   for (const char* options : {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm", "-s cr --step 0.25",
                               "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0", "--smoother fft",
@@ -109,6 +119,7 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--sigma-update -1"), "1.7vox");
   expect_refusal(run(call + "--sigma-update 0"), "sigma");
   expect_refusal(run(call + "--sigma-field 1cm"), "1.7vox");
+  expect_refusal(run(call + "--sigma-field 0.7x"), "1.7vox");
   expect_refusal(run(call + "--smoother fast"), "separable");
   expect_refusal(run(call + "--step 3"), "step");
   expect_refusal(run(call + "--velocity fast"), "navier");

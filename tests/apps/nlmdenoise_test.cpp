@@ -103,6 +103,8 @@ TEST_F(Nlmdenoise, ReadsMeshes) {
   expect_refusal(run(nlmdenoise + " -i open.ply -o out_"), "is open");
   std::ofstream(folder / "text.ply") << "this is not a mesh";
   expect_refusal(run(nlmdenoise + " -i text.ply -o out_"), "text.ply");
+  std::ofstream(folder / "corner.obj") << "v 0 0 0\nv 9 0 0\nv 0 9 0\nv 0 0 9\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 100000000\n";
+  expect_refusal(run(nlmdenoise + " -i corner.obj -o out_"), "a face names a point");
 }
 
 TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
@@ -117,6 +119,7 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
   refused("-i ones.nii.gz", "no surface");
   refused("-i labels.nii.gz", "2, 5, 17): choose one with --label");
   refused("-i labels.nii.gz --label 3", "its labels are 2, 5, 17");
+  refused("-i labels.nii.gz --label 16777217", "16777216");
   refused("-i grey.nii.gz --input-kind image", "--iso");
   refused("-i grey.nii.gz --iso 5000", "is not between");
   refused("-i mask.nii.gz --patch 4", "3, 5, 7 or 9");

@@ -47,6 +47,8 @@ TEST(Geometry, RefusesWhatIsNoGrid) {
   g = plain_geometry({4, 4, 4});
   g.direction(0, 1) = 0.1;
   EXPECT_THROW(g.validate("it"), InvalidArgument);
+  EXPECT_NO_THROW(plain_geometry({2048, 1024, 1023}).validate("it"));
+  EXPECT_THROW(plain_geometry({2048, 1024, 1024}).validate("it"), InvalidArgument) << "2^31 voxels: an int cannot number them";
 }
 
 TEST(Geometry, SameGridSeesASmallShift) {

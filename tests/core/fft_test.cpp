@@ -80,5 +80,9 @@ TEST_P(Fft, FastSizesAreMultiplesOfFour) {
   EXPECT_THROW(RealFft(ctx, Extent{0, 4, 4}, 1), InvalidArgument);
 }
 
+TEST_P(Fft, AVolumeWhoseFloatsAnIntCannotCountIsRefused) {
+  EXPECT_THROW(RealFft(ctx, Extent{1620, 1152, 1152}, 1), InvalidArgument) << "2.15e9 floats";
+}
+
 }  // namespace
 }  // namespace freeflow

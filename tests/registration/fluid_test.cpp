@@ -1,11 +1,11 @@
 // The viscous fluid on phantoms with a known deformation, on every device.
 #include <freeflow/registration/flow.h>
 
-#include <algorithm>
+#include <freeflow/registration/pace.h>
 
 #include "support/devices.h"
+#include "support/registrations.h"
 #include "support/tolerances.h"
-#include "support/warped_phantom.h"
 
 namespace freeflow {
 namespace {
@@ -17,12 +17,8 @@ FlowOptions quick(SimilarityKind kind = SimilarityKind::ssd) {
   o.model = FlowModel::fluid;
   o.similarity.kind = kind;
   o.levels = 2;
-  o.iterations = {40};
+  o.iterations = {40, 12};
   return o;
-}
-
-RegistrationResult run(Context& ctx, const Phantom& p, const FlowOptions& options, const Masks& masks = {}, Observer* observer = nullptr) {
-  return register_flow(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
 }
 
 class Fluid : public OnDevice {};
@@ -32,7 +28,9 @@ TEST_P(Fluid, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
   for (const SimilarityKind kind :
        {SimilarityKind::ssd, SimilarityKind::lncc, SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr}) {
-    const RegistrationResult r = run(ctx, p, quick(kind));
+    FlowOptions o = quick(kind);
+    o.iterations = {40, 6};
+    const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 1.0) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
     EXPECT_EQ(r.unfolding.voxels_before, 0u) << int(kind);
@@ -72,7 +70,7 @@ TEST_P(Fluid, LargeDeformationsAreRegriddedAndNeverFold) {
   for (const double kl : {0.0, 1e-4}) {
     FlowOptions o = quick();
     o.kl = kl;
-    o.iterations = {120};
+    o.iterations = {80};
     o.levels = 1;
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_GT(r.levels[0].regriddings, 0);
@@ -89,12 +87,7 @@ TEST_P(Fluid, NoStepIsLongerThanAsked) {
   o.levels = 1;
   o.iterations = {1};
   o.step = 0.3;
-  const std::vector<float> u = run(ctx, p, o).displacement.to_host(ctx);
-  const std::size_t n = p.fixed.extent.count();
-  const Eigen::Vector3d sides = p.fixed.spacing / p.fixed.spacing.minCoeff();
-  double largest = 0;
-  for (std::size_t i = 0; i < n; ++i) largest = std::max(largest, sides.cwiseProduct(Eigen::Vector3d(u[i], u[i + n], u[i + 2 * n])).norm());
-  EXPECT_NEAR(largest, 0.3, 1e-5);
+  EXPECT_NEAR(longest_motion(ctx, run(ctx, p, o).displacement), 0.3, 1e-5);
 }
 
 TEST_P(Fluid, GivesTheSameBitsOnEveryDeviceByAGaussian) {
@@ -102,12 +95,9 @@ TEST_P(Fluid, GivesTheSameBitsOnEveryDeviceByAGaussian) {
   for (const KlKernel kernel : {KlKernel::reuse, KlKernel::recompute}) {
     FlowOptions o = quick();
     o.kl = 0.05;
-    o.iterations = {12};
+    o.iterations = {12, 4};
     o.force_kernel = kernel;
-    Context one({}, 1), three({}, 3);
-    const std::vector<float> expected = run(one, p, o).displacement.to_host(one);
-    EXPECT_EQ(run(ctx, p, o).displacement.to_host(ctx), expected);
-    EXPECT_EQ(run(three, p, o).displacement.to_host(three), expected);
+    expect_same_bits_everywhere(ctx, p, o);
   }
 }
 
@@ -115,65 +105,39 @@ TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
   const Phantom p = usual_phantom(false);
   FlowOptions o = quick();
   o.velocity = VelocityKind::navier;
-  o.iterations = {25};
+  o.iterations = {40, 8};
   const RegistrationResult r = run(ctx, p, o);
   EXPECT_LT(p.error(ctx, r.displacement), 1.5);
   EXPECT_EQ(r.jacobian.folded_voxels, 0u);
-  const std::vector<float> a = r.displacement.to_host(ctx), b = run(cpu, p, o).displacement.to_host(cpu);
-  double sum = 0, largest = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    sum += std::abs(a[i] - b[i]);
-    largest = std::max<double>(largest, std::abs(a[i] - b[i]));
-  }
-  EXPECT_LT(sum / double(a.size()), parity_mean_voxels);
-  EXPECT_LT(largest, parity_max_voxels);
+  const FieldDistance d = distance_between(r.displacement.to_host(ctx), run(cpu, p, o).displacement.to_host(cpu));
+  EXPECT_LT(d.mean, parity_mean_voxels);
+  EXPECT_LT(d.max, parity_max_voxels);
 }
 
 TEST_P(Fluid, MasksLeaveVoxelsOut) {
   Phantom p = usual_phantom(false);
-  const Eigen::Affine3d world = p.fixed.index_to_world();
-  const auto radius = [&](int x, int y, int z) { return (world * Eigen::Vector3d(x, y, z)).norm(); };
-  const Volume<float> mask(ctx, p.fixed, voxelwise(p.fixed.extent, [&](int x, int y, int z) { return radius(x, y, z) < 32; }));
-  p.f = voxelwise(p.fixed.extent,
-                  [&](int x, int y, int z) { return radius(x, y, z) > 34 ? 30.0 : double(p.f[(std::size_t(z) * 44 + y) * 40 + x]); });
+  const Volume<float> mask = shell_and_mask(ctx, p);
   Masks masks;
   masks.fixed = &mask;
   EXPECT_LT(p.error(ctx, run(ctx, p, quick(), masks).displacement), 1.0);
 }
 
 TEST_P(Fluid, WaitsOncePerIterationAndOncePerRegridding) {
-  struct Counter : Observer {
-    explicit Counter(Context& c) : ctx(c) {}
-    void on_iteration(const LevelRecord& level) override {
-      const ContextStatistics& s = ctx.statistics();
-      if (level.iterations.size() > 1) {
-        EXPECT_EQ(s.allocations, allocations);
-        EXPECT_LE(s.synchronizations - synchronizations, 1u + 4 * (level.regriddings - regriddings));
-        if (level.regriddings == regriddings) {
-          EXPECT_EQ(s.synchronizations - synchronizations, 1u);
-        }
-      }
-      allocations = s.allocations, synchronizations = s.synchronizations, regriddings = level.regriddings;
-    }
-    Context& ctx;
-    std::size_t allocations = 0, synchronizations = 0;
-    int regriddings = 0;
-  } counter(ctx);
+  WaitCounter counter(ctx);
   FlowOptions o = quick();
   o.kl = 0.05;
-  run(ctx, usual_phantom(false), o, {}, &counter);
+  for (const LevelRecord& level : run(ctx, usual_phantom(false), o, {}, &counter).levels)
+    EXPECT_EQ(std::size_t(level.evaluations), level.iterations.size()) << "no step was taken back";
 }
 
 TEST_P(Fluid, PredictionIsNeverTooSmall) {
   const Phantom p = usual_phantom(false);
   for (const VelocityKind velocity : {VelocityKind::gaussian, VelocityKind::navier}) {
-    Context fresh(GetParam());
     FlowOptions o = quick();
     o.kl = 0.05;
     o.velocity = velocity;
     o.iterations = {2};
-    run(fresh, p, o);
-    EXPECT_LE(fresh.statistics().peak_bytes, predict_flow_bytes(fresh, p.fixed, p.moving, o));
+    expect_memory_as_predicted(GetParam(), p, o);
   }
 }
 
@@ -187,6 +151,17 @@ TEST_P(Fluid, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.kl = -1; });
   refuses([](FlowOptions& o) { o.kl = NAN; });
   refuses([](FlowOptions& o) { o.viscosity.mu = 0; });
+  refuses([](FlowOptions& o) { o.viscosity.mu = 1e-50; });
+}
+
+TEST(FlowPace, ALevelThatTookNoStepHasGainedNothing) {
+  LevelRecord level;
+  level.max_iterations = 3;
+  EXPECT_FALSE(any_level_gained({level})) << "not one cost: every step was taken back";
+  level.iterations = {{0, 2, 2, {}, 0}, {1, 1, 1, {}, 0}};
+  EXPECT_TRUE(any_level_gained({level}));
+  level.iterations.pop_back();
+  EXPECT_FALSE(any_level_gained({level}));
 }
 
 }  // namespace

@@ -29,6 +29,9 @@ TEST_P(Bias, AUniformScalingIsAllMean) {
   EXPECT_LT(b.mean_error, 1e-4);
   EXPECT_THROW(jacobian_bias(ctx, scaled(-1.5)), InvalidArgument) << "a fold";
   EXPECT_THROW(jacobian_bias(ctx, scaled(0.1), 16, 12), InvalidArgument) << "one block";
+  EXPECT_THROW(jacobian_bias(ctx, scaled(0.1), 0), InvalidArgument);
+  EXPECT_THROW(jacobian_bias(ctx, scaled(0.1), 16, -1), InvalidArgument);
+  EXPECT_THROW(log_jacobian_correlation(ctx, scaled(0.1), scaled(0.1), -1), InvalidArgument);
 }
 
 TEST_P(Bias, ItsErrorIsThatOfIndependentBlocks) {
