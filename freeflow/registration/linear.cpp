@@ -43,7 +43,7 @@ class LinearRun {
       record.level = l;
       record.levels = levels_.count();
       record.grid = levels_[l].fixed.extent();
-      record.max_iterations = options_.iterations_of_level(l);
+      record.max_iterations = options_.iterations_of_level(l, levels_.count());
       add_candidates(candidates, l, start, record);
       LinearCost cost(ctx_, *measure_, levels_[l].fixed, levels_[l].moving);
       refine(candidates, cost, l, record);
@@ -199,10 +199,10 @@ bool LinearOptions::refines() const {
   return refinement == LinearRefinement::blocks || (refinement == LinearRefinement::automatic && by_itself);
 }
 
-int LinearOptions::iterations_of_level(int level) const {
+int LinearOptions::iterations_of_level(int level, int levels_kept) const {
   constexpr int usual[] = {40, 30, 15, 6};
   if (iterations.empty()) return usual[std::min(level, 3)];
-  return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(std::min<int>(level, int(iterations.size()) - 1))];
+  return iterations.size() == 1 ? iterations[0] : iterations[iterations.size() - std::size_t(levels_kept - level)];
 }
 
 void LinearOptions::validate() const {

@@ -65,7 +65,8 @@ struct LinearOptions {
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
-  int iterations_of_level(int level) const;
+  /// Level of those kept: coarse levels of small images, which would repeat a finer one, are left out.
+  int iterations_of_level(int level, int levels_kept) const;
   bool refines() const;  ///< by blocks, at the end
 };
 

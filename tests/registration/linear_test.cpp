@@ -412,5 +412,15 @@ TEST(QuasiNewton, FindsTheMinimumAndLeavesTheCurvature) {
   for (std::size_t i = 1; i < record.iterations.size(); ++i) EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
 }
 
+TEST(LinearOptions, IterationsAreThoseOfTheFinestLevelsWhereCoarseOnesAreLeftOut) {
+  LinearOptions o;
+  o.levels = 3;
+  o.iterations = {5, 6, 7};
+  EXPECT_EQ(o.iterations_of_level(2, 3), 7);
+  EXPECT_EQ(o.iterations_of_level(0, 3), 5);
+  EXPECT_EQ(o.iterations_of_level(1, 2), 7);
+  EXPECT_EQ(o.iterations_of_level(0, 1), 7);
+}
+
 }  // namespace
 }  // namespace freeflow
