@@ -1,6 +1,8 @@
 // nlmdenoise as a user runs it.
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
 
@@ -128,6 +130,25 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
   refused("-i missing.nii.gz", "no such file");
   refused("", "-i FILE");
   expect_refusal(run(nlmdenoise + " -i mask.nii.gz"), "-o PREFIX");
+}
+
+TEST_F(Nlmdenoise, CtrlCInTheSearchLeavesNothing) {
+  const auto names = [&] {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) all.insert(entry.path().filename().string());
+    return all;
+  };
+  geometry = plain_geometry({38, 38, 38});
+  write(
+      "big.nii.gz", [&](int x, int y, int z) { return (Vector3d(x, y, z) - geometry.center()).norm() < 13; }, StoredType::uint8);
+  const std::set<std::string> before = names();
+  const Outcome o =
+      run("timeout --preserve-status -s INT 1.5 " + nlmdenoise + " -v -i big.nii.gz -o out_ --device cpu --threads 1 --patch 9");
+  EXPECT_EQ(o.status, 130) << o.err;
+  EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("band of"), std::string::npos) << o.err;
+  EXPECT_EQ(o.err.find("search "), std::string::npos) << o.err;  // its end is announced
+  EXPECT_EQ(names(), before);
 }
 
 TEST_F(Nlmdenoise, RealDataSegmentationRunsWithDefaults) {
