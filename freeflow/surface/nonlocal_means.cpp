@@ -39,6 +39,9 @@ double seconds_since(Clock::time_point& last) {
 
 Extent list_of(int count) { return {count, 1, 1}; }
 
+/// Why: nonlocal_means.h.
+double automatic_c2(int patch, double noise) { return std::max(0.12, 1.5 * noise * noise) * patch * patch * patch; }
+
 /// The band's elements in voxel order: where they are and phi there.
 struct Band {
   int elements = 0;
@@ -111,6 +114,7 @@ class Denoiser {
   NonlocalMeansResult run() {
     auto last = Clock::now();
     make_band();
+    estimate_noise();
     plan();
     search();
     ctx_.synchronize();
@@ -120,8 +124,8 @@ class Denoiser {
     result_.iteration_seconds = seconds_since(last);
     for_each_voxel(ctx_, list_of(band_.elements),
                    ScatterBody{band_.voxel.data(), band_.value.data(), float(result_.shift_mm / unit_), phi_.view().data});
-    result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
     for_each_voxel(ctx_, phi_.extent(), ScaleBody{phi_.view(), float(unit_), phi_.view()});
+    result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
     result_.level_set = std::move(phi_);
     ctx_.synchronize();
     result_.distance_seconds = seconds_since(last);
@@ -132,6 +136,8 @@ class Denoiser {
   void stop_if_asked() const {
     if (observer_.stop_requested()) throw Cancelled{};
   }
+
+  float farthest() const { return options_.limit ? float(*options_.limit) : std::numeric_limits<float>::max(); }
 
   void make_band() {
     const Geometry& g = distance_.geometry();
@@ -151,6 +157,20 @@ class Denoiser {
     require(band_.elements >= options_.neighbours, "the band has only " + std::to_string(band_.elements) + " elements, fewer than the " +
                                                        std::to_string(options_.neighbours) +
                                                        " neighbours; lower --neighbours or widen --band");
+  }
+
+  /// The median of NoiseBody's sizes as the standard deviation of a normal distribution; chosen on the host, so every device agrees.
+  void estimate_noise() {
+    const Buffer<float> size(ctx_, std::size_t(band_.elements));
+    for_each_voxel(ctx_, list_of(band_.elements), NoiseBody{phi_.view(), band_.voxel.data(), size.data()});
+    std::vector<float> known = size.to_host(ctx_);
+    std::erase_if(known, [](float v) { return !(v >= 0); });
+    if (known.empty()) return;
+    const auto middle = known.begin() + std::ptrdiff_t(known.size() / 2);
+    std::nth_element(known.begin(), middle, known.end());
+    constexpr double median_of_normal = 0.67448975;
+    noise_ = *middle / (median_of_normal * std::sqrt(NoiseBody::variance));
+    result_.noise_mm = noise_ * unit_;
   }
 
   PatchView patches() const {
@@ -214,7 +234,7 @@ class Denoiser {
 
   void iterate() {
     const int n = band_.elements;
-    result_.c2 = options_.c2 ? *options_.c2 : 0.12 * options_.patch * options_.patch * options_.patch;
+    result_.c2 = options_.c2 ? *options_.c2 : automatic_c2(options_.patch, noise_);
     const float inverse_c1 = options_.c1 ? float(1 / *options_.c1) : 0.0f, inverse_c2 = float(1 / result_.c2);
     const ReduceWorkspace work(ctx_, std::size_t(n), 1);
     const Buffer<double> scalar(ctx_, 1);
@@ -226,12 +246,11 @@ class Denoiser {
     });
     result_.time_step = 1 / largest;
     const Buffer<float> before = band_.value.clone(ctx_);
-    const float limit = options_.limit ? float(*options_.limit) : std::numeric_limits<float>::max();
     Buffer<float> next(ctx_, std::size_t(n));
     for (int k = 0; k < options_.iterations; ++k) {
       table_->for_each_slab(ctx_, NeighbourTable::read, [&](int first, int rows, const SimilarView& weights) {
         for_each_voxel(ctx_, list_of(rows),
-                       StepBody{weights, first, float(result_.time_step), limit, before.data(), band_.value.data(), next.data()});
+                       StepBody{weights, first, float(result_.time_step), farthest(), before.data(), band_.value.data(), next.data()});
       });
       std::swap(band_.value, next);
       observer_.on_iteration(k + 1, options_.iterations);
@@ -247,18 +266,19 @@ class Denoiser {
 
   void keep_volume(const Buffer<float>& before) {
     const std::size_t n = std::size_t(band_.elements);
-    const ReduceWorkspace work(ctx_, n, 2);
-    const Buffer<double> sums(ctx_, 2);
-    reduce(ctx_, n, 2, ShiftBody{{}, before.data(), band_.value.data()}, work, sums.data());
+    const ReduceWorkspace work(ctx_, n, ShiftBody::terms);
+    const Buffer<double> sums(ctx_, ShiftBody::terms);
+    reduce(ctx_, n, ShiftBody::terms, ShiftBody{{}, before.data(), band_.value.data()}, work, sums.data());
     const std::vector<double> s = sums.to_host(ctx_);
-    if (s[1] > 0) result_.shift_mm = unit_ * s[0] / s[1];
+    if (s[2] > 0) result_.shift_mm = unit_ * (s[0] - 3 * noise_ * noise_ * s[1]) / s[2];
   }
 
   Context& ctx_;
   const Volume<float>& distance_;
   const NonlocalMeansOptions& options_;
   NonlocalMeansObserver& observer_;
-  double unit_;  // mm
+  double unit_;       // mm
+  double noise_ = 0;  // standard deviation, mean sides
   float limit_ = 0;
   int rows_per_slab_ = 0;
   Volume<float> phi_;

@@ -8,6 +8,7 @@ namespace freeflow {
 template void for_each_voxel(backend::Cuda, Extent, const ScaleBody&);
 template void for_each_voxel(backend::Cuda, Extent, const CountBandBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ListBandBody&);
+template void for_each_voxel(backend::Cuda, Extent, const NoiseBody&);
 template void for_each_voxel(backend::Cuda, Extent, const PatchBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ElementMapBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WindowSearchBody&);

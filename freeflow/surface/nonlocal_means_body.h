@@ -77,6 +77,29 @@ struct PatchBody {
   static FREEFLOW_HD int clamp(int at, int size) { return at < 0 ? 0 : at >= size ? size - 1 : at; }
 };
 
+/// Second differences of phi along all three axes at once, their size, beside the surface; -1 elsewhere and at the grid's border.
+/// Of white noise of variance s^2 they have the variance 6^3 s^2; of planes, quadrics and anything that a line sweeps along an axis they
+/// have nothing. Runs over the elements.
+struct NoiseBody {
+  VolumeView<const float> phi;
+  const std::int32_t* voxel;
+  float* size;
+  static constexpr double variance = 216;
+  FREEFLOW_HD void operator()(int i, int, int) const {
+    const Extent n = phi.extent;
+    const int v = voxel[i], x = v % n.x, y = v / n.x % n.y, z = v / n.x / n.y;
+    size[i] = -1;
+    if (!(fabsf(phi.data[v]) <= 1) || x < 1 || y < 1 || z < 1 || x + 1 >= n.x || y + 1 >= n.y || z + 1 >= n.z) return;
+    float sum = 0;
+    for (int k = 0; k < 27; ++k) {
+      const int dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1;
+      const int weight = (dx == 0 ? -2 : 1) * (dy == 0 ? -2 : 1) * (dz == 0 ? -2 : 1);
+      sum = fma_(float(weight), phi(x + dx, y + dy, z + dz), sum);
+    }
+    size[i] = fabsf(sum);
+  }
+};
+
 /// Where elements lie, in mean sides.
 struct BandGeometry {
   const std::int32_t* voxel;
@@ -201,12 +224,13 @@ struct ChangeMaxBody : MaxBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return fabsf(after[i] - before[i]); }
 };
 
-/// Change of phi beside the surface: its sum (term 0) and the elements there (term 1).
+/// Beside the surface: the change of phi (term 0), phi itself (term 1), the elements there (term 2).
 struct ShiftBody : SumBody {
   const float *before, *after;
+  static constexpr int terms = 3;
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
     if (!(fabsf(before[i]) <= 1)) return 0;
-    return term == 0 ? double(after[i]) - before[i] : 1.0;
+    return term == 0 ? double(after[i]) - before[i] : term == 1 ? double(before[i]) : 1.0;
   }
 };
 

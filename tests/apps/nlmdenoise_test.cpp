@@ -59,6 +59,9 @@ TEST_F(Nlmdenoise, WritesWhatItPromises) {
   EXPECT_EQ(r["inside"]["after"]["euler_number"], 1);
   EXPECT_NEAR(r["inside"]["after"]["volume_mm3"].get<double>() / r["inside"]["before"]["volume_mm3"].get<double>(), 1, 0.02);
   EXPECT_GT(r["band"]["elements"].get<int>(), 1000);
+  EXPECT_EQ(r["options"]["c2"], "auto");
+  EXPECT_EQ(r["c2"], 15);
+  EXPECT_LT(r["noise_mm"].get<double>(), 0.2);
   const HostImage sdf = read_image((folder / "new/folder/a_sdf.nii.gz").string()),
                   mask = read_image((folder / "new/folder/a_mask.nii.gz").string());
   EXPECT_TRUE(same_grid(sdf.geometry, geometry));
@@ -127,6 +130,7 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
   refused("-i mask.nii.gz --search-radius wide", "--search-radius");
   refused("-i mask.nii.gz --resolution 1", "--resolution is for meshes");
   refused("-i mask.nii.gz --c2 0", "c2 must be positive");
+  refused("-i mask.nii.gz --c2 much", "not a number or auto");
   refused("-i missing.nii.gz", "no such file");
   refused("", "-i FILE");
   expect_refusal(run(nlmdenoise + " -i mask.nii.gz"), "-o PREFIX");
