@@ -75,8 +75,8 @@ po::options_description all_options(DenoiseOptions& o) {
       ("c1", into(o.means.c1)->value_name("V"), "weights fall with exp(-d^2 / c1), d apart in voxels; default: they do not")            //
       ("c2", text(o.c2)->value_name("auto|V"), "weights fall with exp(-D / c2), D between patches; auto: from the noise of the input")  //
       ("limit", into(o.means.limit)->value_name("V"),
-       "the surface moves at most V voxels; default: as far as it likes")                                  //
-      ("free-volume", po::bool_switch(&o.free_volume), "let the volume change: no shift after the steps")  //
+       "the surface moves at most V voxels and nothing vanishes that is farther from the rest; default: as it likes")  //
+      ("free-volume", po::bool_switch(&o.free_volume), "let the volume change: no shift after the steps")              //
       ("search-radius", text(o.radius)->value_name("none|R"), "look no farther than R voxels; none: the whole band");
   running.add_options()                                                                                                             //
       ("strategy", text(o.strategy)->value_name("NAME"), ("how the GPU searches; the CPU takes every name." + strategies).c_str())  //

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/device_memory.h>
@@ -22,7 +23,7 @@ void NonlocalMeansOptions::validate() const {
   require(iterations >= 0, "the number of iterations must not be negative");
   require(!c1 || (*c1 > 0 && std::isfinite(*c1)), "c1 must be positive");
   require(!c2 || (*c2 > 0 && std::isfinite(*c2)), "c2 must be positive");
-  require(!limit || *limit > 0, "the limit of the surface's movement must be positive");
+  require(!limit || (*limit > 0 && *limit <= 1000), "the limit of the surface's movement must be positive and at most 1000 voxels");
   require(!search_radius || (*search_radius >= 1 && *search_radius <= 1000), "the search radius must lie between 1 and 1000 voxels");
 }
 
@@ -123,9 +124,10 @@ class Denoiser {
     ctx_.synchronize();
     result_.iteration_seconds = seconds_since(last);
     for_each_voxel(ctx_, list_of(band_.elements),
-                   ScatterBody{band_.voxel.data(), band_.value.data(), float(result_.shift_mm / unit_), phi_.view().data});
+                   ScatterBody{band_.voxel.data(), band_.value.data(), float(result_.shift_mm / unit_), farthest(), phi_.view().data});
     for_each_voxel(ctx_, phi_.extent(), ScaleBody{phi_.view(), float(unit_), phi_.view()});
     result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
+    if (options_.limit) hold_to_limit();
     result_.level_set = std::move(phi_);
     ctx_.synchronize();
     result_.distance_seconds = seconds_since(last);
@@ -193,7 +195,8 @@ class Denoiser {
     }
     result_.slabs = (n + rows_per_slab_ - 1) / rows_per_slab_;
     const std::size_t at_search = 2 * volume + fixed + per_row * rows_per_slab_;
-    result_.predicted_bytes = std::max(at_search, 2 * volume + signed_distance_bytes(distance_.extent()));
+    // The distance is made beside phi; where the surface is held also beside the marks and the last distance.
+    result_.predicted_bytes = std::max(at_search, (options_.limit ? 4 : 2) * volume + signed_distance_bytes(distance_.extent()));
     observer_.on_band(n, result_.predicted_bytes, result_.slabs);
     stop_if_asked();
   }
@@ -271,6 +274,29 @@ class Denoiser {
     reduce(ctx_, n, ShiftBody::terms, ShiftBody{{}, before.data(), band_.value.data()}, work, sums.data());
     const std::vector<double> s = sums.to_host(ctx_);
     if (s[2] > 0) result_.shift_mm = unit_ * (s[0] - 3 * noise_ * noise_ * s[1]) / s[2];
+  }
+
+  /// Brings the surface back where it strayed or vanished, until it did so nowhere. Marks stay, so this ends.
+  void hold_to_limit() {
+    const Extent n = phi_.extent();
+    const float limit = farthest();
+    Buffer<float> mark(ctx_, n.count());
+    mark.fill_zero(ctx_);
+    const VolumeView<float> marked{mark.data(), n};
+    const BandGeometry band = band_geometry();
+    const ReduceWorkspace work(ctx_, n.count(), 1);
+    const Buffer<double> count(ctx_, 1);
+    while (true) {
+      for (const VolumeView<const float> after : {std::as_const(phi_).view(), std::as_const(result_.distance).view()})
+        for_each_voxel(ctx_, n, StrayBody{distance_.view(), after, {band.side[0], band.side[1], band.side[2]}, limit, marked});
+      reduce(ctx_, n.count(), 1, MarkCountBody{{}, mark.data()}, work, count.data());
+      const auto held = std::int64_t(count.to_host(ctx_)[0]);
+      if (held == result_.held_voxels) return;
+      result_.held_voxels = held;
+      for_each_voxel(ctx_, list_of(band_.elements), HoldBody{band, marked, distance_.view(), limit + 1, phi_.view()});
+      result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
+      stop_if_asked();
+    }
   }
 
   Context& ctx_;

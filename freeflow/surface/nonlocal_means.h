@@ -10,6 +10,9 @@
 //      formula); a density 1 + k phi, which grows outwards on convex bodies, has the mean k / 3 in |phi| <= 1 and so a noise of -s^2 k
 //      there.
 //   5. phi becomes a signed distance again.
+//   6. With a limit: where one of the surfaces before and after has a point on the grid's edges and the other has none within the limit
+//      (thin parts vanish, gaps fill), phi goes back to what it was beside that point, and where it changed its sign up to limit + 1 from
+//      there; this and step 5 until there is no new such point.
 //
 // Noise: s is the standard deviation of white noise in phi, in mean sides: the median size of its second differences along the three axes
 // at once beside the surface, over 0.6745 6^(3/2). Smooth surfaces and straight edges hardly show in those, noise that neighbouring voxels
@@ -37,7 +40,7 @@ struct NonlocalMeansOptions {
   int iterations = 10;                  ///< K
   std::optional<double> c1;             ///< squared mean sides; none: similarity alone weighs
   std::optional<double> c2;             ///< squared mean sides; none: from the noise
-  std::optional<double> limit;          ///< mean sides that phi, and so the surface, moves at most; none: as far as it likes
+  std::optional<double> limit;          ///< mean sides that phi changes and the surfaces lie apart at most; none: as far as they like
   std::optional<double> search_radius;  ///< mean sides; none: the whole band
   bool keep_volume = true;              ///< step 4
   SearchStrategy strategy = SearchStrategy::automatic;
@@ -69,6 +72,7 @@ struct NonlocalMeansResult {
   double c2 = 0, time_step = 0;
   double shift_mm = 0;                           ///< of step 4
   double mean_change_mm = 0, max_change_mm = 0;  ///< of phi in the band, before it becomes a distance again
+  std::int64_t held_voxels = 0;                  ///< at points of step 6
   std::size_t predicted_bytes = 0;
   int slabs = 1;
   double search_seconds = 0, iteration_seconds = 0, distance_seconds = 0;

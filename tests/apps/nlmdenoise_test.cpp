@@ -130,6 +130,7 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
   refused("-i mask.nii.gz --search-radius wide", "--search-radius");
   refused("-i mask.nii.gz --resolution 1", "--resolution is for meshes");
   refused("-i mask.nii.gz --c2 0", "c2 must be positive");
+  refused("-i mask.nii.gz --limit inf", "at most 1000 voxels");
   refused("-i mask.nii.gz --c2 much", "not a number or auto");
   refused("-i missing.nii.gz", "no such file");
   refused("", "-i FILE");

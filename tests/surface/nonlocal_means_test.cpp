@@ -70,6 +70,30 @@ Error error_of(const std::vector<float>& values, const std::vector<float>& exact
   return {std::sqrt(square / count), sum / count};
 }
 
+/// Where a surface cuts the edges of the grid, in voxels.
+std::vector<Vector3d> cuts_of(const std::vector<float>& d, Extent n) {
+  std::vector<Vector3d> cuts;
+  for (int z = 0; z + 1 < n.z; ++z)
+    for (int y = 0; y + 1 < n.y; ++y)
+      for (int x = 0; x + 1 < n.x; ++x)
+        for (int a = 0; a < 3; ++a) {
+          const double from = d[n.offset(x, y, z)], to = d[n.offset(x + (a == 0), y + (a == 1), z + (a == 2))];
+          if ((from <= 0) != (to <= 0)) cuts.push_back(Vector3d(x, y, z) + from / (from - to) * Vector3d::Unit(a));
+        }
+  return cuts;
+}
+
+/// The farthest that a point of one lies from all of the other.
+double farthest(const std::vector<Vector3d>& from, const std::vector<Vector3d>& to) {
+  double most = 0;
+  for (const Vector3d& p : from) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Vector3d& q : to) least = std::min(least, (p - q).squaredNorm());
+    most = std::max(most, least);
+  }
+  return std::sqrt(most);
+}
+
 TEST(PortableExp, IsTheExponential) {
   double largest = 0;
   for (double x = -86; x <= 0; x += 0.0137)
@@ -172,6 +196,36 @@ TEST_P(NonlocalMeans, TreatsAMaskAsBefore) {
   EXPECT_LT(error_of(r.distance.to_host(ctx), exact).root_mean_square, 0.6 * error_of(start.to_host(ctx), exact).root_mean_square);
 }
 
+/// A ball with a spike and a pit a voxel thick: both shrink and fill unless there is a limit.
+TEST_P(NonlocalMeans, HoldsThinPartsWithinTheLimit) {
+  const Geometry g = plain_geometry({24, 20, 20});
+  const Extent n = g.extent;
+  const std::vector<float> mask = voxelwise(n, [&](int x, int y, int z) {
+    const bool strand = y == 10 && z == 10 && x >= 14 && x < 20, pit = x == 10 && y == 8 && z < 8;
+    return strand || (!pit && (Vector3d(x, y, z) - Vector3d(10, 10, 10)).norm() < 6);
+  });
+  const Volume<float> start = signed_distance(ctx, Volume<float>(ctx, g, mask), 0.5, Inside::above);
+  const std::vector<Vector3d> before = cuts_of(start.to_host(ctx), n);
+  NonlocalMeansOptions options;
+  options.c2 = 100;
+  const NonlocalMeansResult free = nonlocal_means(ctx, start, options);
+  EXPECT_EQ(free.held_voxels, 0);
+  EXPECT_GT(farthest(before, cuts_of(free.distance.to_host(ctx), n)), 2);
+  for (const double limit : {1.0, 0.6}) {
+    options.limit = limit;
+    const NonlocalMeansResult held = nonlocal_means(ctx, start, options);
+    EXPECT_GT(held.held_voxels, 5);
+    for (const Volume<float>* d : {&held.distance, &held.level_set}) {
+      const std::vector<Vector3d> after = cuts_of(d->to_host(ctx), n);
+      EXPECT_LE(farthest(before, after), limit + 1e-5);
+      EXPECT_LE(farthest(after, before), limit + 1e-5);
+    }
+    const NonlocalMeansResult same = nonlocal_means(cpu, Volume<float>(cpu, g, start.to_host(ctx)), options);
+    EXPECT_EQ(held.distance.to_host(ctx), same.distance.to_host(cpu));
+    EXPECT_EQ(held.held_voxels, same.held_voxels);
+  }
+}
+
 TEST_P(NonlocalMeans, IsTheSameOnEveryDeviceAndInSlabs) {
   const Geometry g = oblique_geometry({31, 27, 18}, {1, 1.1, 1.6});
   const std::vector<float> start = noisy_ball(g, 9, 0.3f);
@@ -204,12 +258,18 @@ TEST_P(NonlocalMeans, PredictsItsMemory) {
   const Geometry g = plain_geometry({34, 34, 34});
   Context fresh(GetParam());
   const Volume<float> start(fresh, g, noisy_ball(g, 11, 0.3f));
-  fresh.reset_peak();
-  const std::size_t before = fresh.statistics().bytes_in_use;
-  const NonlocalMeansResult r = nonlocal_means(fresh, start, {});
-  const double peak = double(fresh.statistics().peak_bytes - before);
-  EXPECT_LT(peak, 1.02 * double(r.predicted_bytes));
-  EXPECT_GT(peak, 0.8 * double(r.predicted_bytes));
+  NonlocalMeansOptions held;
+  held.limit = 0.2;
+  held.patch = 3;
+  held.neighbours = 4;  // so that the search takes less than the distances
+  for (const NonlocalMeansOptions& options : {NonlocalMeansOptions{}, held}) {
+    fresh.reset_peak();
+    const std::size_t before = fresh.statistics().bytes_in_use;
+    const NonlocalMeansResult r = nonlocal_means(fresh, start, options);
+    const double peak = double(fresh.statistics().peak_bytes - before);
+    EXPECT_LT(peak, 1.02 * double(r.predicted_bytes));
+    EXPECT_GT(peak, 0.8 * double(r.predicted_bytes));
+  }
 }
 
 TEST_P(NonlocalMeans, StopsWhenAsked) {
