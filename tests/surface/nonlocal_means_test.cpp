@@ -83,12 +83,18 @@ std::vector<Vector3d> cuts_of(const std::vector<float>& d, Extent n) {
   return cuts;
 }
 
-/// The farthest that a point of one lies from all of the other.
+/// The farthest that a point of one lies from all of the other. In plain numbers: there are millions of pairs, also where nothing is
+/// inlined.
 double farthest(const std::vector<Vector3d>& from, const std::vector<Vector3d>& to) {
   double most = 0;
   for (const Vector3d& p : from) {
+    const double px = p.x(), py = p.y(), pz = p.z();
     double least = std::numeric_limits<double>::infinity();
-    for (const Vector3d& q : to) least = std::min(least, (p - q).squaredNorm());
+    const double* q = to.data()->data();
+    for (const double* end = q + 3 * to.size(); q != end; q += 3) {
+      const double dx = px - q[0], dy = py - q[1], dz = pz - q[2], square = dx * dx + dy * dy + dz * dz;
+      if (square < least) least = square;
+    }
     most = std::max(most, least);
   }
   return std::sqrt(most);
@@ -166,6 +172,7 @@ TEST_P(NonlocalMeans, TakesStrongNoiseOffBlocks) {
   const double error = error_of(smooth.level_set.to_host(ctx), exact).root_mean_square;
   EXPECT_LT(error, 0.33 * error_of(start, exact).root_mean_square);
   EXPECT_LT(error, 0.5 * error_of(before, exact).root_mean_square);
+  if (!GetParam().is_cuda()) return;
   EXPECT_EQ(smooth.distance.to_host(ctx), nonlocal_means(cpu, Volume<float>(cpu, g, start), {}).distance.to_host(cpu));
 }
 
@@ -178,8 +185,10 @@ TEST_P(NonlocalMeans, TakesNoiseOffABallAndKeepsItsVolume) {
   EXPECT_LT(after.root_mean_square, 0.5 * before.root_mean_square);
   EXPECT_LT(std::abs(after.mean - before.mean), 0.03);  // it does not shrink
   // White noise as it comes: where phi is small it is negative on average, here by 2 s^2 / radius.
-  const Volume<float> white(ctx, g, sum_of(exact, normal_noise(exact.size(), 0.5)));
-  EXPECT_LT(std::abs(error_of(nonlocal_means(ctx, white, {}).level_set.to_host(ctx), exact).mean), 0.025);
+  const Geometry small = plain_geometry({26, 26, 26});
+  const std::vector<float> clean = noisy_ball(small, 8, 0);
+  const Volume<float> white(ctx, small, sum_of(clean, normal_noise(clean.size(), 0.5)));
+  EXPECT_LT(std::abs(error_of(nonlocal_means(ctx, white, {}).level_set.to_host(ctx), clean).mean), 0.03);
 }
 
 /// The staircase of a mask is no noise to it: all is as with the c2 that was chosen for masks.
@@ -220,6 +229,7 @@ TEST_P(NonlocalMeans, HoldsThinPartsWithinTheLimit) {
       EXPECT_LE(farthest(before, after), limit + 1e-5);
       EXPECT_LE(farthest(after, before), limit + 1e-5);
     }
+    if (!GetParam().is_cuda()) continue;
     const NonlocalMeansResult same = nonlocal_means(cpu, Volume<float>(cpu, g, start.to_host(ctx)), options);
     EXPECT_EQ(held.distance.to_host(ctx), same.distance.to_host(cpu));
     EXPECT_EQ(held.held_voxels, same.held_voxels);
