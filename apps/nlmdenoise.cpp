@@ -41,7 +41,7 @@ const std::vector<std::string> written_files = {"sdf.nii.gz", "mask.nii.gz", "su
 struct DenoiseOptions {
   SurfaceInputOptions surface;
   NonlocalMeansOptions means;
-  std::string output, strategy = "auto", radius = "none", device = "auto";
+  std::string output, strategy = "auto", c2 = "auto", radius = "none", device = "auto";
   int threads = 0;
   bool verbose = false, quiet = false, free_volume = false;
 };
@@ -67,16 +67,16 @@ po::options_description all_options(DenoiseOptions& o) {
       ("label", into(o.surface.label)->value_name("N"), "the label to take from a label volume")                 //
       ("iso", into(o.surface.iso)->value_name("V"), "grey image: the value at the surface; inside is brighter")  //
       ("resolution", into(o.surface.resolution_mm)->value_name("MM"), "mesh: side of a voxel; default the longest side over 128");
-  method.add_options()                                                                                                        //
-      ("band", number(o.means.band)->value_name("N"), "half width of the narrow band, voxels")                                //
-      ("patch", number(o.means.patch)->value_name("N"), "side of a patch, voxels: 3, 5, 7 or 9")                              //
-      ("neighbours", number(o.means.neighbours)->value_name("N"), "most similar patches that each element is averaged with")  //
-      ("iterations", number(o.means.iterations)->value_name("N"), "steps of the nonlocal heat equation")                      //
-      ("c1", into(o.means.c1)->value_name("V"), "weights fall with exp(-d^2 / c1), d apart in voxels; default: they do not")  //
-      ("c2", into(o.means.c2)->value_name("V"),
-       "weights fall with exp(-D / c2), D between patches; default: 0.12 times the patch's voxels")                       //
-      ("limit", into(o.means.limit)->value_name("V"), "the surface moves at most V voxels; default: as far as it likes")  //
-      ("free-volume", po::bool_switch(&o.free_volume), "let the volume change: no shift after the steps")                 //
+  method.add_options()                                                                                                                  //
+      ("band", number(o.means.band)->value_name("N"), "half width of the narrow band, voxels")                                          //
+      ("patch", number(o.means.patch)->value_name("N"), "side of a patch, voxels: 3, 5, 7 or 9")                                        //
+      ("neighbours", number(o.means.neighbours)->value_name("N"), "most similar patches that each element is averaged with")            //
+      ("iterations", number(o.means.iterations)->value_name("N"), "steps of the nonlocal heat equation")                                //
+      ("c1", into(o.means.c1)->value_name("V"), "weights fall with exp(-d^2 / c1), d apart in voxels; default: they do not")            //
+      ("c2", text(o.c2)->value_name("auto|V"), "weights fall with exp(-D / c2), D between patches; auto: from the noise of the input")  //
+      ("limit", into(o.means.limit)->value_name("V"),
+       "the surface moves at most V voxels and nothing vanishes that is farther from the rest; default: as it likes")  //
+      ("free-volume", po::bool_switch(&o.free_volume), "let the volume change: no shift after the steps")              //
       ("search-radius", text(o.radius)->value_name("none|R"), "look no farther than R voxels; none: the whole band");
   running.add_options()                                                                                                             //
       ("strategy", text(o.strategy)->value_name("NAME"), ("how the GPU searches; the CPU takes every name." + strategies).c_str())  //
@@ -91,18 +91,22 @@ po::options_description all_options(DenoiseOptions& o) {
   return all;
 }
 
+/// Nothing for the word, else the number.
+std::optional<double> number_or(const std::string& word, const std::string& text, const std::string& refusal) {
+  if (text == word) return {};
+  char rest = 0;
+  double number = 0;
+  require(std::sscanf(text.c_str(), "%lf%c", &number, &rest) == 1, refusal);
+  return number;
+}
+
 void check(DenoiseOptions& o) {
   validate(o.surface);
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
   o.means.strategy = chosen(parse_search_strategy(o.strategy), "strategy", o.strategy, "auto, constant, texture, global, tiled");
   o.means.keep_volume = !o.free_volume;
-  if (o.radius != "none") {
-    char rest = 0;
-    double radius = 0;
-    require(std::sscanf(o.radius.c_str(), "%lf%c", &radius, &rest) == 1,
-            "--search-radius '" + o.radius + "' is not a number of voxels or none");
-    o.means.search_radius = radius;
-  }
+  o.means.c2 = number_or("auto", o.c2, "--c2 '" + o.c2 + "' is not a number or auto");
+  o.means.search_radius = number_or("none", o.radius, "--search-radius '" + o.radius + "' is not a number of voxels or none");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   o.means.validate();

@@ -30,9 +30,11 @@ void write_surface_report(const std::string& path, const Context& ctx, const Sur
   json["notes"] = in.input.notes;
   json["warnings"] = in.input.warnings;
   json["band"] = {{"elements", r.band_elements}, {"half_width_mm", r.band_mm}, {"slabs", r.slabs}};
+  json["noise_mm"] = r.noise_mm;
   json["c2"] = r.c2;
   json["time_step"] = r.time_step;
   json["change_mm"] = {{"mean", r.mean_change_mm}, {"max", r.max_change_mm}, {"shift", r.shift_mm}};
+  json["held_voxels"] = r.held_voxels;
   json["inside"] = {{"before", topology_json(in.before, g)}, {"after", topology_json(in.after, g)}};
   json["seconds"] = {{"reading", in.reading_seconds},     {"denoising", in.denoising_seconds}, {"search", r.search_seconds},
                      {"iterations", r.iteration_seconds}, {"distance", r.distance_seconds},    {"writing", in.writing_seconds}};

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/device_memory.h>
@@ -22,7 +23,7 @@ void NonlocalMeansOptions::validate() const {
   require(iterations >= 0, "the number of iterations must not be negative");
   require(!c1 || (*c1 > 0 && std::isfinite(*c1)), "c1 must be positive");
   require(!c2 || (*c2 > 0 && std::isfinite(*c2)), "c2 must be positive");
-  require(!limit || *limit > 0, "the limit of the surface's movement must be positive");
+  require(!limit || (*limit > 0 && *limit <= 1000), "the limit of the surface's movement must be positive and at most 1000 voxels");
   require(!search_radius || (*search_radius >= 1 && *search_radius <= 1000), "the search radius must lie between 1 and 1000 voxels");
 }
 
@@ -38,6 +39,9 @@ double seconds_since(Clock::time_point& last) {
 }
 
 Extent list_of(int count) { return {count, 1, 1}; }
+
+/// Why: nonlocal_means.h.
+double automatic_c2(int patch, double noise) { return std::max(0.12, 1.5 * noise * noise) * patch * patch * patch; }
 
 /// The band's elements in voxel order: where they are and phi there.
 struct Band {
@@ -111,6 +115,7 @@ class Denoiser {
   NonlocalMeansResult run() {
     auto last = Clock::now();
     make_band();
+    estimate_noise();
     plan();
     search();
     ctx_.synchronize();
@@ -119,9 +124,10 @@ class Denoiser {
     ctx_.synchronize();
     result_.iteration_seconds = seconds_since(last);
     for_each_voxel(ctx_, list_of(band_.elements),
-                   ScatterBody{band_.voxel.data(), band_.value.data(), float(result_.shift_mm / unit_), phi_.view().data});
-    result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
+                   ScatterBody{band_.voxel.data(), band_.value.data(), float(result_.shift_mm / unit_), farthest(), phi_.view().data});
     for_each_voxel(ctx_, phi_.extent(), ScaleBody{phi_.view(), float(unit_), phi_.view()});
+    result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
+    if (options_.limit) hold_to_limit();
     result_.level_set = std::move(phi_);
     ctx_.synchronize();
     result_.distance_seconds = seconds_since(last);
@@ -132,6 +138,8 @@ class Denoiser {
   void stop_if_asked() const {
     if (observer_.stop_requested()) throw Cancelled{};
   }
+
+  float farthest() const { return options_.limit ? float(*options_.limit) : std::numeric_limits<float>::max(); }
 
   void make_band() {
     const Geometry& g = distance_.geometry();
@@ -151,6 +159,20 @@ class Denoiser {
     require(band_.elements >= options_.neighbours, "the band has only " + std::to_string(band_.elements) + " elements, fewer than the " +
                                                        std::to_string(options_.neighbours) +
                                                        " neighbours; lower --neighbours or widen --band");
+  }
+
+  /// The median of NoiseBody's sizes as the standard deviation of a normal distribution; chosen on the host, so every device agrees.
+  void estimate_noise() {
+    const Buffer<float> size(ctx_, std::size_t(band_.elements));
+    for_each_voxel(ctx_, list_of(band_.elements), NoiseBody{phi_.view(), band_.voxel.data(), size.data()});
+    std::vector<float> known = size.to_host(ctx_);
+    std::erase_if(known, [](float v) { return !(v >= 0); });
+    if (known.empty()) return;
+    const auto middle = known.begin() + std::ptrdiff_t(known.size() / 2);
+    std::nth_element(known.begin(), middle, known.end());
+    constexpr double median_of_normal = 0.67448975;
+    noise_ = *middle / (median_of_normal * std::sqrt(NoiseBody::variance));
+    result_.noise_mm = noise_ * unit_;
   }
 
   PatchView patches() const {
@@ -173,7 +195,8 @@ class Denoiser {
     }
     result_.slabs = (n + rows_per_slab_ - 1) / rows_per_slab_;
     const std::size_t at_search = 2 * volume + fixed + per_row * rows_per_slab_;
-    result_.predicted_bytes = std::max(at_search, 2 * volume + signed_distance_bytes(distance_.extent()));
+    // The distance is made beside phi; where the surface is held also beside the marks and the last distance.
+    result_.predicted_bytes = std::max(at_search, (options_.limit ? 4 : 2) * volume + signed_distance_bytes(distance_.extent()));
     observer_.on_band(n, result_.predicted_bytes, result_.slabs);
     stop_if_asked();
   }
@@ -214,7 +237,7 @@ class Denoiser {
 
   void iterate() {
     const int n = band_.elements;
-    result_.c2 = options_.c2 ? *options_.c2 : 0.12 * options_.patch * options_.patch * options_.patch;
+    result_.c2 = options_.c2 ? *options_.c2 : automatic_c2(options_.patch, noise_);
     const float inverse_c1 = options_.c1 ? float(1 / *options_.c1) : 0.0f, inverse_c2 = float(1 / result_.c2);
     const ReduceWorkspace work(ctx_, std::size_t(n), 1);
     const Buffer<double> scalar(ctx_, 1);
@@ -226,12 +249,11 @@ class Denoiser {
     });
     result_.time_step = 1 / largest;
     const Buffer<float> before = band_.value.clone(ctx_);
-    const float limit = options_.limit ? float(*options_.limit) : std::numeric_limits<float>::max();
     Buffer<float> next(ctx_, std::size_t(n));
     for (int k = 0; k < options_.iterations; ++k) {
       table_->for_each_slab(ctx_, NeighbourTable::read, [&](int first, int rows, const SimilarView& weights) {
         for_each_voxel(ctx_, list_of(rows),
-                       StepBody{weights, first, float(result_.time_step), limit, before.data(), band_.value.data(), next.data()});
+                       StepBody{weights, first, float(result_.time_step), farthest(), before.data(), band_.value.data(), next.data()});
       });
       std::swap(band_.value, next);
       observer_.on_iteration(k + 1, options_.iterations);
@@ -247,18 +269,42 @@ class Denoiser {
 
   void keep_volume(const Buffer<float>& before) {
     const std::size_t n = std::size_t(band_.elements);
-    const ReduceWorkspace work(ctx_, n, 2);
-    const Buffer<double> sums(ctx_, 2);
-    reduce(ctx_, n, 2, ShiftBody{{}, before.data(), band_.value.data()}, work, sums.data());
+    const ReduceWorkspace work(ctx_, n, ShiftBody::terms);
+    const Buffer<double> sums(ctx_, ShiftBody::terms);
+    reduce(ctx_, n, ShiftBody::terms, ShiftBody{{}, before.data(), band_.value.data()}, work, sums.data());
     const std::vector<double> s = sums.to_host(ctx_);
-    if (s[1] > 0) result_.shift_mm = unit_ * s[0] / s[1];
+    if (s[2] > 0) result_.shift_mm = unit_ * (s[0] - 3 * noise_ * noise_ * s[1]) / s[2];
+  }
+
+  /// Brings the surface back where it strayed or vanished, until it did so nowhere. Marks stay, so this ends.
+  void hold_to_limit() {
+    const Extent n = phi_.extent();
+    const float limit = farthest();
+    Buffer<float> mark(ctx_, n.count());
+    mark.fill_zero(ctx_);
+    const VolumeView<float> marked{mark.data(), n};
+    const BandGeometry band = band_geometry();
+    const ReduceWorkspace work(ctx_, n.count(), 1);
+    const Buffer<double> count(ctx_, 1);
+    while (true) {
+      for (const VolumeView<const float> after : {std::as_const(phi_).view(), std::as_const(result_.distance).view()})
+        for_each_voxel(ctx_, n, StrayBody{distance_.view(), after, {band.side[0], band.side[1], band.side[2]}, limit, marked});
+      reduce(ctx_, n.count(), 1, MarkCountBody{{}, mark.data()}, work, count.data());
+      const auto held = std::int64_t(count.to_host(ctx_)[0]);
+      if (held == result_.held_voxels) return;
+      result_.held_voxels = held;
+      for_each_voxel(ctx_, list_of(band_.elements), HoldBody{band, marked, distance_.view(), limit + 1, phi_.view()});
+      result_.distance = signed_distance(ctx_, phi_, 0, Inside::below);
+      stop_if_asked();
+    }
   }
 
   Context& ctx_;
   const Volume<float>& distance_;
   const NonlocalMeansOptions& options_;
   NonlocalMeansObserver& observer_;
-  double unit_;  // mm
+  double unit_;       // mm
+  double noise_ = 0;  // standard deviation, mean sides
   float limit_ = 0;
   int rows_per_slab_ = 0;
   Volume<float> phi_;

@@ -1,6 +1,8 @@
 // nlmdenoise as a user runs it.
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
 
@@ -57,6 +59,9 @@ TEST_F(Nlmdenoise, WritesWhatItPromises) {
   EXPECT_EQ(r["inside"]["after"]["euler_number"], 1);
   EXPECT_NEAR(r["inside"]["after"]["volume_mm3"].get<double>() / r["inside"]["before"]["volume_mm3"].get<double>(), 1, 0.02);
   EXPECT_GT(r["band"]["elements"].get<int>(), 1000);
+  EXPECT_EQ(r["options"]["c2"], "auto");
+  EXPECT_EQ(r["c2"], 15);
+  EXPECT_LT(r["noise_mm"].get<double>(), 0.2);
   const HostImage sdf = read_image((folder / "new/folder/a_sdf.nii.gz").string()),
                   mask = read_image((folder / "new/folder/a_mask.nii.gz").string());
   EXPECT_TRUE(same_grid(sdf.geometry, geometry));
@@ -128,9 +133,30 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
   refused("-i mask.nii.gz --search-radius wide", "--search-radius");
   refused("-i mask.nii.gz --resolution 1", "--resolution is for meshes");
   refused("-i mask.nii.gz --c2 0", "c2 must be positive");
+  refused("-i mask.nii.gz --limit inf", "at most 1000 voxels");
+  refused("-i mask.nii.gz --c2 much", "not a number or auto");
   refused("-i missing.nii.gz", "no such file");
   refused("", "-i FILE");
   expect_refusal(run(nlmdenoise + " -i mask.nii.gz"), "-o PREFIX");
+}
+
+TEST_F(Nlmdenoise, CtrlCInTheSearchLeavesNothing) {
+  const auto names = [&] {
+    std::set<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) all.insert(entry.path().filename().string());
+    return all;
+  };
+  geometry = plain_geometry({38, 38, 38});
+  write(
+      "big.nii.gz", [&](int x, int y, int z) { return (Vector3d(x, y, z) - geometry.center()).norm() < 13; }, StoredType::uint8);
+  const std::set<std::string> before = names();
+  const Outcome o =
+      run("timeout --preserve-status -s INT 1.5 " + nlmdenoise + " -v -i big.nii.gz -o out_ --device cpu --threads 1 --patch 9");
+  EXPECT_EQ(o.status, 130) << o.err;
+  EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("band of"), std::string::npos) << o.err;
+  EXPECT_EQ(o.err.find("search "), std::string::npos) << o.err;  // its end is announced
+  EXPECT_EQ(names(), before);
 }
 
 TEST_F(Nlmdenoise, RealDataSegmentationRunsWithDefaults) {

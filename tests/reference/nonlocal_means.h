@@ -13,8 +13,29 @@ namespace freeflow::reference {
 struct NonlocalMeans {
   double band = 3, c1 = 0, c2 = 15;  // in mean sides; c1 0: none
   bool keep_volume = true;
+  double noise = 0;  // mean sides
   int patch = 5, neighbours = 96, iterations = 10;
 };
+
+/// The noise of a distance, in its unit: the median of the second differences along x, y and z at once where |distance| <= within.
+inline double distance_noise(const std::vector<double>& d, Extent n, double within) {
+  const auto difference = [n](const std::vector<double>& v, int dx, int dy, int dz) {
+    std::vector<double> out(v.size(), std::nan(""));
+    for (int z = dz; z < n.z - dz; ++z)
+      for (int y = dy; y < n.y - dy; ++y)
+        for (int x = dx; x < n.x - dx; ++x) {
+          const std::size_t i = n.offset(x, y, z);
+          out[i] = v[n.offset(x - dx, y - dy, z - dz)] - 2 * v[i] + v[n.offset(x + dx, y + dy, z + dz)];
+        }
+    return out;
+  };
+  const std::vector<double> all = difference(difference(difference(d, 1, 0, 0), 0, 1, 0), 0, 0, 1);
+  std::vector<double> sizes;
+  for (std::size_t i = 0; i < d.size(); ++i)
+    if (std::abs(d[i]) <= within && !std::isnan(all[i])) sizes.push_back(std::abs(all[i]));
+  std::sort(sizes.begin(), sizes.end());
+  return sizes.empty() ? 0 : sizes[sizes.size() / 2] / 0.67448975 / std::pow(6, 1.5);
+}
 
 /// phi (any unit) after the steps, before it becomes a distance again.
 inline std::vector<double> nonlocal_means(const std::vector<double>& distance, const Geometry& g, const NonlocalMeans& o) {
@@ -71,7 +92,7 @@ inline std::vector<double> nonlocal_means(const std::vector<double>& distance, c
   double change = 0, near = 0;
   for (int i = 0; i < elements; ++i)
     if (std::abs(distance[band[i]] / unit) <= 1) {
-      change += phi[i] - distance[band[i]];
+      change += phi[i] - distance[band[i]] * (1 + 3 * o.noise * o.noise);
       near += 1;
     }
   const double shift = o.keep_volume && near > 0 ? change / near : 0;
