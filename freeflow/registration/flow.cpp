@@ -166,7 +166,8 @@ class FlowRun : public LevelLoop {
     FlowVelocity moving{std::as_const(velocity).view(), {}};
     for (int c = 0; c < 3; ++c) moving.per_side[c] = float(smallest / grid.spacing[c]);
     if (options_.kl > 0) level.penalty_names = {"symmetric_kl"};
-    FlowPace pace(options_.step, options_.tolerance);
+    // One size of step: what smooths the field does not shrink with it, so that smaller ones would lose what is gained.
+    FlowPace pace(options_.step, options_.tolerance, 1);
     double last_step = 0;
     for (int k = 0;; ++k) {
       const bool last = k == level.max_iterations;

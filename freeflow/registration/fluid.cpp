@@ -47,7 +47,7 @@ class FluidLevel {
 
   void run(LevelRecord& level, Observer& observer) {
     const double smallest = grid_.spacing.minCoeff();
-    FlowPace pace(options_.step, options_.tolerance);
+    FlowPace pace(options_.step, options_.tolerance, 3);
     double cut = 1, last_step = 0;  // cut: what steps taken back leave of the step
     if (kl_) level.penalty_names = {"symmetric_kl"};
     for (int k = 0;; ++k) {

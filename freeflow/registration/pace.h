@@ -10,11 +10,11 @@
 
 namespace freeflow {
 
-/// When a level ends: the steps keep their length while ten of them still lower the cost, then shrink, and a few sizes down there is
-/// nothing left to gain.
+/// When a level ends: the steps keep their length while ten of them still lower the cost, then are halved, and after the last of `sizes`
+/// there is nothing left to gain.
 class FlowPace {
  public:
-  FlowPace(double step, double tolerance) : step_(step), smallest_(step / 4), tolerance_(tolerance) {}
+  FlowPace(double step, double tolerance, int sizes) : step_(step), smallest_(std::ldexp(step, 1 - sizes)), tolerance_(tolerance) {}
   double step() const { return step_; }
 
   /// Takes the cost of an iteration; false: enough.
