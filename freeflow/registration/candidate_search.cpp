@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace freeflow {
 
@@ -9,13 +10,17 @@ double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
   return Eigen::AngleAxisd(Eigen::Matrix3d(a.linear() * b.linear().inverse())).angle() * 180 / EIGEN_PI;
 }
 
-std::vector<LinearCandidate> distinct(std::vector<LinearCandidate> candidates, const Eigen::Vector3d& center, double degrees,
+std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates, const Eigen::Vector3d& center, double degrees,
                                       double near_mm, std::size_t most) {
-  const auto rank = [](const LinearCandidate& c) { return std::isfinite(c.cost) ? c.cost : double(INFINITY); };
-  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  std::vector<std::pair<double, std::size_t>> order;  // not the candidates themselves: a fine grid has thousands, of 136 bytes each
+  order.reserve(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i)
+    order.emplace_back(std::isfinite(candidates[i].cost) ? candidates[i].cost : double(INFINITY), i);
+  std::sort(order.begin(), order.end());
   std::vector<LinearCandidate> kept;
-  for (const LinearCandidate& c : candidates) {
+  for (const auto& [cost, index] : order) {
     if (kept.size() == most) break;
+    const LinearCandidate& c = candidates[index];
     const bool seen = std::any_of(kept.begin(), kept.end(), [&](const LinearCandidate& k) {
       return angle_between(c.world, k.world) < degrees && (c.world * center - k.world * center).norm() < near_mm;
     });

@@ -20,7 +20,7 @@ struct LinearCandidate {
 double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
 /// Sorted by cost, without those that are both within `degrees` and within near_mm (of where `center` goes) of a better one.
-std::vector<LinearCandidate> distinct(std::vector<LinearCandidate> candidates, const Eigen::Vector3d& center, double degrees,
+std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates, const Eigen::Vector3d& center, double degrees,
                                       double near_mm, std::size_t most);
 
 /// Steps to the neighbours of a candidate, each in both directions; 0: none.

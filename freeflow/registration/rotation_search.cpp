@@ -107,6 +107,7 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
   std::vector<LinearCandidate> fine{{start, 0}, about.unturned()};
   const int n = 360 / coarse_stride, m = 360 / fine_stride;
   const std::vector<Eigen::Matrix3d> fine_rotations = rotations(fine_stride), coarse_rotations = rotations(coarse_stride);
+  fine.reserve(fine.size() + fine_rotations.size());
   const auto nearest = [&](int i) { return (i * fine_stride + coarse_stride / 2) / coarse_stride % n; };
   for (int z = 0, i = 0; z < m; ++z)
     for (int y = 0; y < m; ++y)
