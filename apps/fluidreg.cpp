@@ -112,13 +112,27 @@ FlowOptions library_options(const FluidregOptions& o) {
   return flow;
 }
 
+/// What the chosen model does not look at is refused, lest someone believes to have tuned it.
+void refuse_unused(const po::variables_map& found, const FlowOptions& flow) {
+  const auto allow = [&](const std::string& option, bool used, const std::string& mend) {
+    require(used || found.count(option) == 0 || found[option].defaulted(), "--" + option + " would change nothing; " + mend);
+  };
+  const bool navier = flow.velocity == VelocityKind::navier;
+  allow("demons", flow.model == FlowModel::demons, "add --model demons, or leave it out");
+  allow("sigma-field", flow.model != FlowModel::fluid, "a fluid smooths its velocity alone: take --sigma-update, or --model flow");
+  allow("sigma-update", !navier, "a viscous velocity is set by --mu and --lambda: leave it out, or take --velocity gaussian");
+  for (const char* option : {"mu", "lambda"}) allow(option, navier, "add --velocity navier, or leave it out");
+}
+
 int run(int argc, char** argv) {
   FluidregOptions o;
   po::variables_map found;
   if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found)) return done;
   validate(o.common);
   protect_inputs(o.common, nonrigid_files);
-  return run_nonrigid("fluidreg", o.common, found, library_options(o), predict_flow_bytes, register_flow);
+  const FlowOptions flow = library_options(o);
+  refuse_unused(found, flow);
+  return run_nonrigid("fluidreg", o.common, found, flow, predict_flow_bytes, register_flow);
 }
 
 }  // namespace

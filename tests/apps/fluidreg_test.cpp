@@ -119,6 +119,10 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--sigma-update -1"), "1.7vox");
   expect_refusal(run(call + "--sigma-update 0"), "sigma");
   expect_refusal(run(call + "--sigma-field 1cm"), "1.7vox");
+  expect_refusal(run(call + "--demons esm"), "--model demons");
+  expect_refusal(run(call + "--model fluid --sigma-field 1vox"), "--sigma-update");
+  expect_refusal(run(call + "--velocity navier --sigma-update 2vox"), "--mu");
+  expect_refusal(run(call + "--lambda 2"), "--velocity navier");
   expect_refusal(run(call + "--sigma-field 0.7x"), "1.7vox");
   expect_refusal(run(call + "--smoother fast"), "separable");
   expect_refusal(run(call + "--step 3"), "step");
