@@ -177,8 +177,8 @@ TEST_P(NonlocalMeans, TakesStrongNoiseOffBlocks) {
 }
 
 TEST_P(NonlocalMeans, TakesNoiseOffABallAndKeepsItsVolume) {
-  const Geometry g = plain_geometry({34, 34, 34});
-  const std::vector<float> exact = noisy_ball(g, 11, 0), start = noisy_ball(g, 11, 0.5f);
+  const Geometry g = plain_geometry({30, 30, 30});
+  const std::vector<float> exact = noisy_ball(g, 9, 0), start = noisy_ball(g, 9, 0.5f);
   const std::vector<float> noisy = signed_distance(ctx, Volume<float>(ctx, g, start), 0, Inside::below).to_host(ctx);
   const Error before = error_of(noisy, exact);
   const Error after = error_of(nonlocal_means(ctx, Volume<float>(ctx, g, noisy), {}).distance.to_host(ctx), exact);
@@ -265,9 +265,9 @@ TEST_P(NonlocalMeans, ARadiusThatReachesEverythingChangesNothing) {
 }
 
 TEST_P(NonlocalMeans, PredictsItsMemory) {
-  const Geometry g = plain_geometry({34, 34, 34});
+  const Geometry g = plain_geometry({28, 28, 28});
   Context fresh(GetParam());
-  const Volume<float> start(fresh, g, noisy_ball(g, 11, 0.3f));
+  const Volume<float> start(fresh, g, noisy_ball(g, 8, 0.3f));
   NonlocalMeansOptions held;
   held.limit = 0.2;
   held.patch = 3;
