@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Registers pairs of one space from random starts with linreg and says how far the results lie from the identity and from each other.
 
-  random_starts.py -d DATA/mm_spm_templates [-n STARTS] [-l LINREG] [-s nmi,cr] [-p T2,PD,CT,FLAIR] [-m rigid,affine] [-j JOBS] [--minutes M] [-- LINREG OPTIONS]
+  random_starts.py -d DATA/mm_spm_templates [-n STARTS] [--first N] [-l LINREG] [-s nmi,cr] [-p T2,PD,CT,FLAIR] [-m rigid,affine] [-j JOBS] [--minutes M] [-- LINREG OPTIONS]
 
 Fixed: avg152T1. Each start turns and shifts the moving image's space by up to 20 degrees and 30 mm about the centre (affine: and scales
 by up to 10 %); linreg --init gets it, and every row gets the same starts. Distances are means over the fixed image's bright voxels, mm. The
@@ -32,6 +32,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-d", "--data", type=pathlib.Path, required=True)
     parser.add_argument("-n", "--starts", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="goes on where a run of so many starts ended: leaves those out")
     parser.add_argument("-l", "--linreg", default="linreg")
     parser.add_argument("-s", "--similarities", default="nmi,cr")
     parser.add_argument("-p", "--pairs", default="T2,PD,CT,FLAIR")
@@ -55,7 +56,7 @@ def main():
                            "--threads", o.threads, *o.options, start=starts[model][number])[0]
 
     found = collections.defaultdict(list)
-    for (_, cell), transform in runs.in_parallel(o.jobs, one, [(n, c) for n in range(o.starts) for c in cells], o.minutes):
+    for (_, cell), transform in runs.in_parallel(o.jobs, one, [(n, c) for n in range(o.first, o.starts) for c in cells], o.minutes):
         found[cell].append(transform)
     print("| avg152T1 to | model, measure | from the identity: median, max | within 1.5 mm | from the results' middle: median, max | within 1.5 mm |")
     print("|---|---|---|---|---|---|")

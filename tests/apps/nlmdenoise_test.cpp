@@ -160,7 +160,7 @@ TEST_F(Nlmdenoise, CtrlCInTheSearchLeavesNothing) {
 }
 
 TEST_F(Nlmdenoise, RealDataSegmentationRunsWithDefaults) {
-  const std::filesystem::path file = std::filesystem::absolute(real_data()) / "fair_3d" / "wmseg_R.nii.gz";
+  const std::filesystem::path file = std::filesystem::absolute(real_data() / "fair_3d" / "wmseg_R.nii.gz");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no real data";
   // The whole volume takes a minute and more here: a tenth of the neighbourhood shows that it is understood.
   const Outcome o = run(nlmdenoise + " -q -i '" + file.string() + "' -o a_ --search-radius 2 --iterations 1");
