@@ -15,10 +15,10 @@ namespace freeflow::test {
 
 /// The folder of the real images; empty when there is none.
 inline std::filesystem::path real_data() {
-  if (const char* named = std::getenv("FREEFLOW_DATA")) return named;
-  const char* source = std::getenv("FREEFLOW_SOURCE_DIR");
-  const std::filesystem::path beside = std::filesystem::path(source ? source : ".") / "../shared/data";
-  return std::filesystem::exists(beside) ? beside : std::filesystem::path();
+  const char *named = std::getenv("FREEFLOW_DATA"), *source = std::getenv("FREEFLOW_SOURCE_DIR");
+  const std::filesystem::path folder =
+      named ? std::filesystem::path(named) : std::filesystem::path(source ? source : ".") / "../shared/data";
+  return std::filesystem::exists(folder) ? folder : std::filesystem::path();
 }
 
 /// Two images on one grid, scaled to bytes.
