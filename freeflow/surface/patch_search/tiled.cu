@@ -11,6 +11,7 @@
 #include <freeflow/surface/patch_search/distance_body.h>
 #include <freeflow/surface/patch_search/strategies.h>
 #include <freeflow/surface/patch_search/tiled_filter_body.h>
+#include <freeflow/surface/patch_search/sorted_list.cuh>
 
 namespace freeflow {
 
@@ -23,7 +24,6 @@ constexpr int full = 64, worthwhile = full / 2;  // once a row's buffer holds `f
 constexpr int capacity = tile + full;            // before the merge a tile adds up to 128
 constexpr int tile_bytes = tile * width * int(sizeof(__half));
 constexpr int shared_bytes = 3 * tile_bytes + tile * int(sizeof(float) + sizeof(int)) + 16;
-constexpr unsigned everyone = 0xFFFFFFFFu;
 
 /// What is computed of every patch once.
 struct Prepared {
@@ -69,8 +69,8 @@ __global__ void __launch_bounds__(threads) prepare_kernel(PatchView patches, Til
     error += d * d;
   }
   for (int offset = 16; offset > 0; offset /= 2) {
-    norm += __shfl_down_sync(everyone, norm, offset);
-    error += __shfl_down_sync(everyone, error, offset);
+    norm += __shfl_down_sync(whole_warp, norm, offset);
+    error += __shfl_down_sync(whole_warp, error, offset);
   }
   if (lane != 0) return;
   out.norm[i] = real ? float(norm) : INFINITY;
@@ -174,7 +174,7 @@ __device__ __forceinline__ float exact_distances(const Prepared& p, int row, int
   const float4* b[8];
   float sum[8] = {};
 #pragma unroll
-  for (int g = 0; g < 8; ++g) b[g] = p.lined + std::size_t(__shfl_sync(everyone, column, 4 * g + owner)) * p.lines * 8 + part;
+  for (int g = 0; g < 8; ++g) b[g] = p.lined + std::size_t(__shfl_sync(whole_warp, column, 4 * g + owner)) * p.lines * 8 + part;
   for (int line = 0; line < p.lines; ++line) {
     const float4 u = __ldg(a + 8 * line);
     float4 v[8];
@@ -192,57 +192,11 @@ __device__ __forceinline__ float exact_distances(const Prepared& p, int row, int
 #pragma unroll
   for (int g = 0; g < 8; ++g) {
 #pragma unroll
-    for (int half = 4; half > 0; half /= 2) sum[g] += __shfl_xor_sync(everyone, sum[g], half);  // as PartialDistance::total
-    const float total = __shfl_sync(everyone, sum[g], 8 * (lane % 4));
+    for (int half = 4; half > 0; half /= 2) sum[g] += __shfl_xor_sync(whole_warp, sum[g], half);  // as PartialDistance::total
+    const float total = __shfl_sync(whole_warp, sum[g], 8 * (lane % 4));
     if (lane / 4 == g) mine = total;
   }
   return mine;
-}
-
-/// Inserts into the ascending list whose element 32 s + lane is key[s]; the last falls off.
-template <int slots>
-__device__ __forceinline__ void insert(CandidateKey (&key)[slots], CandidateKey candidate) {
-  const int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int s = slots - 1; s >= 0; --s) {
-    CandidateKey before = __shfl_up_sync(everyone, key[s], 1);
-    const CandidateKey carried = s > 0 ? __shfl_sync(everyone, key[s > 0 ? s - 1 : 0], 31) : 0;
-    if (lane == 0) before = carried;
-    const bool first = s == 0 && lane == 0;
-    if (key[s] > candidate) key[s] = first || before < candidate ? candidate : before;
-  }
-}
-
-/// Lane by lane from `v`, bitonic over the warp, to ascending.
-__device__ __forceinline__ CandidateKey ascending(CandidateKey v) {
-#pragma unroll
-  for (int j = 16; j > 0; j /= 2) {
-    const CandidateKey other = __shfl_xor_sync(everyone, v, j);
-    v = ((threadIdx.x & j) == 0) == (other < v) ? other : v;
-  }
-  return v;
-}
-
-/// A candidate per lane into the ascending list; the 32 largest of all fall off.
-template <int slots>
-__device__ __forceinline__ void insert_all(CandidateKey (&key)[slots], CandidateKey candidate) {
-  const int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int k = 2; k <= 32; k *= 2)
-#pragma unroll
-    for (int j = k / 2; j > 0; j /= 2) {
-      const CandidateKey other = __shfl_xor_sync(everyone, candidate, j);
-      const bool takes_less = ((lane & j) == 0) == ((lane & k) == 0);
-      candidate = takes_less == (other < candidate) ? other : candidate;
-    }
-#pragma unroll
-  for (int s = slots - 1; s >= 0; --s) {  // the slot and the carried, backwards, are bitonic: their halves are too
-    const CandidateKey carried = __shfl_sync(everyone, candidate, 31 - lane);
-    const bool less = carried < key[s];
-    candidate = ascending(less ? carried : key[s]);
-    if (s + 1 < slots) key[s + 1] = ascending(less ? key[s] : carried);
-  }
-  key[0] = candidate;
 }
 
 /// One warp merges the buffer of a row into its list and lowers its cutoff. done_before: every column that is still to come has at least
@@ -257,7 +211,7 @@ __device__ void merge(const Job& job, int row, CandidateKey* list, const int* bu
     CandidateKey k = no_candidate;
 #pragma unroll
     for (int s = 0; s < slots; ++s)
-      if (s == (m - 1) / 32) k = __shfl_sync(everyone, key[s], (m - 1) % 32);
+      if (s == (m - 1) / 32) k = __shfl_sync(whole_warp, key[s], (m - 1) % 32);
     return k;
   };
   CandidateKey bound = worst();
@@ -265,14 +219,14 @@ __device__ void merge(const Job& job, int row, CandidateKey* list, const int* bu
     const int column = base + lane < count ? buffer[base + lane] : row;
     const float distance = exact_distances(job.prepared, row, column);
     const CandidateKey mine = base + lane < count ? candidate_key(distance, column) : no_candidate;
-    unsigned good = __ballot_sync(everyone, mine < bound);
+    unsigned good = __ballot_sync(whole_warp, mine < bound);
     if (__popc(good) > many) {
       insert_all<slots>(key, mine);
       bound = worst();
       continue;
     }
     while (good) {
-      const CandidateKey candidate = __shfl_sync(everyone, mine, __ffs(good) - 1);
+      const CandidateKey candidate = __shfl_sync(whole_warp, mine, __ffs(good) - 1);
       good &= good - 1;
       if (candidate >= bound) continue;
       insert<slots>(key, candidate);
