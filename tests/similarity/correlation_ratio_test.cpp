@@ -6,8 +6,8 @@
 #include "reference/correlation_ratio.h"
 #include "reference/joint_density.h"
 #include "reference/trilinear.h"
+#include "similarity/pair_scene.h"
 #include "support/devices.h"
-#include "support/phantoms.h"
 #include "support/tolerances.h"
 
 namespace freeflow {
@@ -229,20 +229,10 @@ TEST_P(Ratio, CandidatesInOneLaunchAreThoseOfSingleOnes) {
   }
 }
 
-/// Two images on different oblique grids and a displacement, on the host.
-struct Scene {
-  Geometry fixed = oblique_geometry({21, 19, 11}, {1, 1.2, 2}), moving = oblique_geometry({25, 18, 14}, {0.9, 1.3, 1.8});
-  std::vector<float> f, m, planes;
-  PointMap map = index_map(fixed, Eigen::Affine3d::Identity(), moving);
-
+/// A pair whose moving image is clipped, so that the library's clipping commutes with interpolation.
+struct Scene : PairScene {
   Scene() {
-    Context cpu;
-    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return 3 + texture(p); }).to_host(cpu);
-    m = sample_world(cpu, moving, [](const Eigen::Vector3d& p) {
-          return std::exp(0.5 * texture(p + Eigen::Vector3d(1, 0.5, -1)));
-        }).to_host(cpu);
-    planes = field_planes(fixed.extent, [](int x, int y, int z) { return wave(x, y, z, 1.1); });
-    clip();  // so that the library's clipping commutes with interpolation
+    clip();
     clip();
   }
   IntensityRange range_of(const std::vector<float>& v, const Geometry& g) const {
@@ -270,18 +260,10 @@ class Oracle {
     std::swap(samples_[i], other);
     return result;
   }
-  Eigen::Vector3d place(std::size_t i, const Eigen::Vector3d& extra) const {
-    const std::size_t n = s_.f.size();
-    const Eigen::Vector3d q = Eigen::Vector3d(double(i % 21), double(i / 21 % 19), double(i / 399)) +
-                              Eigen::Vector3d(s_.planes[i], s_.planes[i + n], s_.planes[i + 2 * n]) + extra;
-    Eigen::Vector3d p;
-    for (int r = 0; r < 3; ++r) p[r] = s_.map.m[r][0] * q.x() + s_.map.m[r][1] * q.y() + s_.map.m[r][2] * q.z() + s_.map.m[r][3];
-    return p;
-  }
 
  private:
   reference::RatioSample sample(std::size_t i, const Eigen::Vector3d& extra) const {
-    const Eigen::Vector3d p = place(i, extra);
+    const Eigen::Vector3d p = s_.position(i, extra);
     const double v = reference::trilinear({s_.moving.extent, s_.m}, p);
     if (std::isnan(v) || std::isnan(s_.f[i])) return {};
     const int bins = options_.bins;
@@ -305,28 +287,6 @@ class Oracle {
   std::vector<reference::RatioSample> samples_;
 };
 
-struct Evaluated {
-  double cost;
-  std::vector<float> force;
-};
-
-Evaluated evaluate(Context& ctx, CorrelationRatio& measure, const Scene& s) {
-  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
-  measure.set_range(ctx, f, m);
-  measure.prepare(ctx, {f, m, s.map});
-  const DisplacementField u(ctx, s.fixed, s.planes);
-  DisplacementField force(ctx, s.fixed);
-  Buffer<double> cost(ctx, 2);
-  const ContextStatistics before = ctx.statistics();
-  measure.evaluate(ctx, u.view(), force.view(), cost.data());
-  measure.evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data() + 1);
-  EXPECT_EQ(ctx.statistics().allocations, before.allocations);
-  EXPECT_EQ(ctx.statistics().synchronizations, before.synchronizations);
-  const std::vector<double> costs = cost.to_host(ctx);
-  EXPECT_TRUE(costs[0] == costs[1] || std::isnan(costs[0])) << "the value must not depend on whether the force is asked for";
-  return {costs[0], force.to_host(ctx)};
-}
-
 /// |force + dE/du| / |dE/du| over every 29th voxel.
 double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<float>& force) {
   const std::size_t n = s.f.size();
@@ -335,7 +295,7 @@ double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<fl
     for (int c = 0; c < 3; ++c) {
       const Eigen::Vector3d h = 1e-4 * Eigen::Vector3d::Unit(c);
       const auto outside = [&](const Eigen::Vector3d& e) {
-        return std::isnan(reference::trilinear({s.moving.extent, s.m}, oracle.place(i, e)));
+        return std::isnan(reference::trilinear({s.moving.extent, s.m}, s.position(i, e)));
       };
       if (outside(h) || outside(-h)) continue;
       const double derivative = (oracle.cost_with(i, h) - oracle.cost_with(i, -h)) / 2e-4;

@@ -1,8 +1,6 @@
 // Two images, a displacement between them, and the information measures of the pair in double, one voxel changed at a time.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <memory>
 
 #include <freeflow/similarity/intensity_range.h>
@@ -11,37 +9,21 @@
 #include "reference/joint_density.h"
 #include "reference/tricubic.h"
 #include "reference/trilinear.h"
-#include "support/phantoms.h"
+#include "similarity/pair_scene.h"
 
 namespace freeflow::test {
 
-/// Two images on different oblique grids and a displacement, on the host.
-struct Scene {
-  Geometry fixed = oblique_geometry({21, 19, 11}, {1, 1.2, 2}), moving = oblique_geometry({25, 18, 14}, {0.9, 1.3, 1.8});
-  std::vector<float> f, m, planes;
+/// A pair of images with the ranges of their bins, sampled trilinearly or by a spline.
+struct Scene : PairScene {
   IntensityRange f_range, m_range;
-  PointMap map = index_map(fixed, Eigen::Affine3d::Identity(), moving);
   std::shared_ptr<const reference::Tricubic> cubic;  ///< how the moving image is sampled; null: trilinear
 
   Scene() {
     Context cpu;
-    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return 3 + texture(p); }).to_host(cpu);
-    m = sample_world(cpu, moving, [](const Eigen::Vector3d& p) {
-          return std::exp(0.5 * texture(p + Eigen::Vector3d(1, 0.5, -1)));
-        }).to_host(cpu);
-    planes = field_planes(fixed.extent, [](int x, int y, int z) { return wave(x, y, z, 1.1); });
     f_range = robust_range(cpu, Volume<float>(cpu, fixed, f), "fixed");
     m_range = robust_range(cpu, Volume<float>(cpu, moving, m), "moving");
   }
 
-  Eigen::Vector3d position(std::size_t i, const Eigen::Vector3d& extra) const {
-    const std::size_t n = fixed.extent.count();
-    const Eigen::Vector3d q = Eigen::Vector3d(double(i % 21), double(i / 21 % 19), double(i / 399)) +
-                              Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
-    Eigen::Vector3d p;
-    for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
-    return p;
-  }
   double sample(const Eigen::Vector3d& p) const { return cubic ? (*cubic)(p) : reference::trilinear({moving.extent, m}, p); }
   double warped(std::size_t i, const Eigen::Vector3d& extra) const { return sample(position(i, extra)); }
 };
@@ -55,14 +37,14 @@ class InformationOracle {
     for (std::size_t i = 0; i < s.f.size(); ++i) {
       const double b = (s.f[i] - s.f_range.low) * (o.fixed_bins - 1) / double(s.f_range.high - s.f_range.low);
       fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, o.fixed_bins - 1.0) + 0.5) : -1);
-      add(density_, i, s.position(i, Eigen::Vector3d::Zero()), 1);
+      add(density_, i, s.position(i), 1);
     }
   }
   reference::JointDensity::Entropies entropies() const { return density_.entropies(); }
   double cost() const { return cost_of(density_); }
   double cost_with(std::size_t i, const Eigen::Vector3d& extra) const {
     reference::JointDensity changed = density_;
-    add(changed, i, s_.position(i, Eigen::Vector3d::Zero()), -1);
+    add(changed, i, s_.position(i), -1);
     add(changed, i, s_.position(i, extra), 1);
     return cost_of(changed);
   }
@@ -115,25 +97,6 @@ class InformationOracle {
   std::vector<int> fixed_;
   std::vector<float> moving_in_bins_;
 };
-
-struct Evaluated {
-  double cost;
-  std::vector<float> force;
-};
-
-inline Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const Scene& s) {
-  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
-  measure.set_range(ctx, f, m);
-  measure.prepare(ctx, {f, m, s.map});
-  const DisplacementField u(ctx, s.fixed, s.planes);
-  DisplacementField force(ctx, s.fixed);
-  Buffer<double> cost(ctx, 2);
-  measure.evaluate(ctx, u.view(), force.view(), cost.data());
-  measure.evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data() + 1);
-  const std::vector<double> costs = cost.to_host(ctx);
-  EXPECT_EQ(costs[0], costs[1]) << "the value must not depend on whether the force is asked for";
-  return {costs[0], force.to_host(ctx)};
-}
 
 /// |force + dE/du| / |dE/du| over every 17th voxel.
 template <class Oracle>

@@ -5,8 +5,8 @@
 
 #include "reference/lncc.h"
 #include "reference/trilinear.h"
+#include "similarity/pair_scene.h"
 #include "support/devices.h"
-#include "support/phantoms.h"
 #include "support/tolerances.h"
 
 namespace freeflow {
@@ -14,57 +14,13 @@ namespace {
 
 using namespace test;
 
-/// Two images on different oblique grids and a displacement, on the host.
-struct Scene {
-  Geometry fixed, moving;
-  std::vector<float> f, m, planes;
-  PointMap map;
-
-  explicit Scene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14})
-      : fixed(oblique_geometry(n, {1, 1.2, 2})), moving(oblique_geometry(moving_n, {0.9, 1.3, 1.8})) {
-    Context cpu;
-    map = index_map(fixed, Eigen::Affine3d::Identity(), moving);
-    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return 300 + 40 * texture(2 * p); }).to_host(cpu);
-    m = sample_world(cpu, moving, [](const Eigen::Vector3d& p) {
-          return std::exp(0.5 * texture(2 * p + Eigen::Vector3d(1, 0.5, -1)));
-        }).to_host(cpu);
-    planes = field_planes(n, [](int x, int y, int z) { return wave(x, y, z, 1.1); });
-  }
-  /// The displaced position of a voxel, in voxels of the moving image.
-  Eigen::Vector3d position(std::size_t i, const Eigen::Vector3d& extra = Eigen::Vector3d::Zero()) const {
-    const std::size_t n = f.size(), row = fixed.extent.x, slice = row * fixed.extent.y;
-    const Eigen::Vector3d q = Eigen::Vector3d(double(i % row), double(i % slice / row), double(i / slice)) +
-                              Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
-    Eigen::Vector3d p;
-    for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
-    return p;
-  }
-};
-
-struct Evaluated {
-  double cost;
-  std::vector<float> force;
+struct Scene : PairScene {
+  explicit Scene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14}) : PairScene(n, moving_n, 2, 300, 40) {}
 };
 
 Evaluated evaluate(Context& ctx, const LnccOptions& options, const Scene& s) {
-  const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
   Lncc lncc(options);
-  lncc.set_range(ctx, f, m);
-  lncc.prepare(ctx, {f, m, s.map});
-  const DisplacementField u(ctx, s.fixed, s.planes);
-  DisplacementField force(ctx, s.fixed);
-  Buffer<double> cost(ctx, 3);
-  lncc.evaluate(ctx, u.view(), force.view(), cost.data());
-  const std::vector<float> first = force.to_host(ctx);
-  lncc.evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data() + 1);
-  lncc.evaluate(ctx, u.view(), force.view(), cost.data() + 2);
-  const std::vector<double> costs = cost.to_host(ctx);
-  if (!std::isnan(costs[0])) {
-    EXPECT_EQ(costs[0], costs[1]) << "the value must not depend on whether the force is asked for";
-    EXPECT_EQ(costs[0], costs[2]) << "nor on what was evaluated before";
-  }
-  EXPECT_EQ(first, force.to_host(ctx));
-  return {costs[0], first};
+  return test::evaluate(ctx, lncc, s);
 }
 
 /// The double-precision counterpart of a scene.
