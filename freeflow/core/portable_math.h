@@ -69,4 +69,25 @@ FREEFLOW_HD float log_positive(float x) {
   return fma_(e, 0.693359375f, f + tail);
 }
 
+/// Whether x lies in [2^-60, 2^60).
+FREEFLOW_HD bool is_moderate(float x) {
+  std::uint32_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits - (67u << 23) < (120u << 23);
+}
+
+/// a / b, correctly rounded, where is_moderate(b) and a is 0 or between 2^-60 and 2^60 in size: on CUDA nvcc's own steps without the path
+/// for what over- or underflows. Anything finite or not elsewhere.
+FREEFLOW_HD float divided(float a, float b) {
+#ifdef __CUDA_ARCH__
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
+  r = fmaf(r, fmaf(-b, r, 1.0f), r);
+  const float q = a * r;
+  return fmaf(r, fmaf(-b, q, a), q);
+#else
+  return a / b;
+#endif
+}
+
 }  // namespace freeflow

@@ -3,6 +3,7 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <cstdint>
 
 #include <freeflow/core/error.h>
 #include <freeflow/core/for_each_voxel.h>
@@ -27,6 +28,8 @@ SymmetricKl::SymmetricKl(Context& ctx, Extent extent, KlKernel kernel, BlockShap
   const std::vector<BlockShape> shapes = kl_block_shapes();
   require(std::find(shapes.begin(), shapes.end(), shape) != shapes.end(),
           "there is no kernel with blocks of " + std::to_string(shape.x) + "x" + std::to_string(shape.y) + " threads; take 32x16");
+  require(extent.count() <= UINT32_MAX,
+          "the unbiased term takes at most 2^32 - 1 voxels; " + std::to_string(extent.count()) + " were given");
   if (!ctx.device().is_cuda()) windows_ = Buffer<float>(ctx, kl_window_floats(extent) * ctx.threads());
 }
 
@@ -36,7 +39,7 @@ std::size_t SymmetricKl::bytes(const Context& ctx, Extent extent) {
 
 void SymmetricKl::run(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force, bool add) const {
   require(u.extent == extent_ && force.extent == extent_, "the field does not have the term's extent");
-  const KlForce body{u, force, float(weight / double(extent_.count())), add};
+  const KlForce body{u, force, float(weight / double(extent_.count())), add, extent_.count()};
   backend::dispatch(ctx, [&](auto target) { kl_force(target, body, kernel_, shape_, windows_.data()); });
 }
 
@@ -87,17 +90,17 @@ void flux_row(FieldView<const float> u, int y, int z, float* const xy_out[6], fl
   const Extent n = u.extent;
   const std::size_t plane = n.count(), slice = std::size_t(n.x) * n.y, row = (std::size_t(z) * n.y + y) * n.x;
   const std::size_t y_up = y + 1 < n.y ? n.x : 0, y_down = y > 0 ? n.x : 0, z_up = z + 1 < n.z ? slice : 0, z_down = z > 0 ? slice : 0;
-  const float wy = difference_weight(y, n.y), wz = difference_weight(z, n.z);
+  const float sy = difference_scale(y, n.y), sz = difference_scale(z, n.z);
   const auto at = [&](int x, int up, int down) {
     float d[3][3], q[3][3];
-    const float w[3] = {difference_weight(x, n.x), wy, wz};
+    const float s[3] = {difference_scale(x, n.x), sy, sz};
     for (int c = 0; c < 3; ++c) {
       const float* p = u.data + c * plane + row + x;
       d[c][0] = p[up] - *(p - down);
       d[c][1] = p[y_up] - *(p - y_down);
       d[c][2] = p[z_up] - *(p - z_down);
     }
-    kl_flux(d, w, q);
+    kl_flux(d, s, q);
     for (int c = 0; c < 3; ++c) {
       xy_out[c * 2][x] = q[c][0];
       xy_out[c * 2 + 1][x] = q[c][1];

@@ -3,13 +3,15 @@
 //
 // `reuse`: a thread owns a column. It computes that column's flux plane by plane and passes those across x and y to its neighbours
 // through shared memory; those across z stay in its registers, for they go to itself, one and two planes later. The outermost threads
-// compute fluxes alone, so blocks overlap by two columns and no thread does what others do not. Both shared windows, of u's plane and of
-// the fluxes, are double, so that a plane needs one barrier; the plane after next is loaded before it is waited for.
+// compute fluxes alone, so blocks overlap by two columns. Both shared windows, of u's plane and of the fluxes, are double, so that a plane
+// needs one barrier; the plane after next is loaded before it is waited for. Instructions bound it, so the loop is written for few of them:
+// a column at the volume's border writes its neighbour's flux beyond it too and nobody asks where he is, and the sides of the windows are
+// constants.
 //
 // `recompute`: a thread owns a voxel's column as well, u's five planes about it stand in shared memory, and the six neighbours' fluxes
 // are computed from them by every thread for itself.
 #include <algorithm>
-#include <utility>
+#include <cstdint>
 
 #include <freeflow/core/cuda_check.h>
 #include <freeflow/regularize/symmetric_kl_body.h>
@@ -25,21 +27,14 @@ namespace {
 
 __device__ int clamped(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-/// u of one column position on all planes.
+/// Where a column's voxels are in a component's volume; x, y and z beyond it mean its border (z from 0 on).
 struct Column {
-  const float* at[3];
-  std::size_t slice;
+  std::uint32_t position, slice;
   int slices;
 
-  __device__ Column(FieldView<const float> u, int x, int y) : slice(std::size_t(u.extent.x) * u.extent.y), slices(u.extent.z) {
-    const std::size_t position = std::size_t(clamped(y, u.extent.y)) * u.extent.x + clamped(x, u.extent.x);
-    for (int c = 0; c < 3; ++c) at[c] = u.data + c * u.extent.count() + position;
-  }
-  __device__ void load(int z, float v[3]) const {
-    const std::size_t offset = clamped(z, slices) * slice;
-#pragma unroll
-    for (int c = 0; c < 3; ++c) v[c] = __ldg(at[c] + offset);
-  }
+  __device__ Column(Extent n, int x, int y)
+      : position(std::uint32_t(clamped(y, n.y)) * n.x + clamped(x, n.x)), slice(std::uint32_t(n.x) * n.y), slices(n.z) {}
+  __device__ std::uint32_t at(int z) const { return position + min(z, slices - 1) * slice; }
 };
 
 /// Shared memory of `reuse`.
@@ -64,86 +59,144 @@ struct Rim {
 };
 
 template <int TX, int TY>
+class ReuseColumn {
+ public:
+  __device__ ReuseColumn(const KlForce& body, ReuseWindow<TX, TY>& window, int chunk)
+      : body_(body), n_(body.u.extent), window_(window), id_(threadIdx.y * TX + threadIdx.x),
+        here_((threadIdx.y + 1) * pitch + threadIdx.x + 1), x_(blockIdx.x * (TX - 2) + threadIdx.x - 1),
+        y_(blockIdx.y * (TY - 2) + threadIdx.y - 1), z0_(blockIdx.z * chunk), z1_(min(z0_ + chunk, n_.z)),
+        inside_((x_ >= 0) & (x_ < n_.x) & (y_ >= 0) & (y_ < n_.y)),
+        writes_(inside_ & (threadIdx.x > 0) & (threadIdx.x < TX - 1) & (threadIdx.y > 0) & (threadIdx.y < TY - 1)),
+        at_border_(writes_ & ((x_ == 0) | (x_ == n_.x - 1) | (y_ == 0) | (y_ == n_.y - 1))), has_rim_(id_ < Rim<TX, TY>::count), rim_(id_),
+        column_(n_, x_, y_), rim_column_(n_, blockIdx.x * (TX - 2) - 1 + rim_.x, blockIdx.y * (TY - 2) - 1 + rim_.y),
+        out_(Column(n_, x_, y_).at(z0_)), sx_(difference_scale(x_, n_.x)), sy_(difference_scale(y_, n_.y)) {}
+
+  /// The planes of the chunk and one on either side; the force of a plane follows the fluxes of the plane above.
+  __device__ void march() {
+    start();
+    if (z0_ > 0) plane<1, false>(z0_ - 1);
+    plane<0, false>(z0_);
+    int z = z0_ + 1;
+    for (int left = min(z1_ + 1, n_.z) - z; left > 0; left -= 2, z += 2) {
+      plane<1, true>(z);
+      if (left == 1) break;
+      plane<0, true>(z + 1);
+    }
+    if (z1_ < n_.z) return;
+    const float beyond[3] = {-q_now_[0], -q_now_[1], -q_now_[2]};
+    finish(beyond);
+  }
+
+ private:
+  static constexpr int pitch = ReuseWindow<TX, TY>::pitch;
+
+  /// The plane to begin with in its side of the window, the one below in the other, the one above in registers.
+  __device__ void start() {
+    const int side = z0_ > 0, first = z0_ - side;
+    float v[3];
+    load(column_, max(first - 1, 0), v);
+    for (int c = 0; c < 3; ++c) window_.u[1 - side][c][here_] = v[c];
+    load(column_, first, v);
+    for (int c = 0; c < 3; ++c) window_.u[side][c][here_] = v[c];
+    load(column_, first + 1, above_);
+    if (has_rim_) {
+      load(rim_column_, first, v);
+      for (int c = 0; c < 3; ++c) window_.u[side][c][rim_.position()] = v[c];
+      load(rim_column_, first + 1, rim_above_);
+    }
+    __syncthreads();
+  }
+
+  /// The fluxes of plane z, whose u is in the given side of the window, then the force of plane z - 1 if it is the chunk's.
+  template <int side, bool finishes>
+  __device__ void plane(int z) {
+    if (finishes) __builtin_assume(z > 0), __builtin_assume(z < n_.z);
+    float next[3], d[3][3], q[3][3];
+    load(column_, z + 2, next);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      const float* u = window_.u[side][c] + here_;
+      d[c][0] = u[1] - u[-1];
+      d[c][1] = u[pitch] - u[-pitch];
+      d[c][2] = above_[c] - window_.u[1 - side][c][here_];
+    }
+    const float s[3] = {sx_, sy_, difference_scale(z, n_.z)};
+    kl_flux(d, s, q);
+    if (inside_) share<side>(q);
+    if (at_border_) share_beyond<side>(q);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) window_.u[1 - side][c][here_] = above_[c];
+    if (has_rim_) {
+      for (int c = 0; c < 3; ++c) window_.u[1 - side][c][rim_.position()] = rim_above_[c];
+      load(rim_column_, z + 2, rim_above_);
+    }
+    __syncthreads();
+    const float across_z[3] = {q[0][2], q[1][2], q[2][2]};
+    if (finishes) finish(across_z);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      const float *qx = window_.flux[side][2 * c] + id_, *qy = window_.flux[side][2 * c + 1] + id_;
+      if (writes_) across_xy_[c] = (qx[1] - qx[-1]) + (qy[TX] - qy[-TX]);
+      q_before_[c] = finishes || z > 0 ? q_now_[c] : -across_z[c];
+      q_now_[c] = across_z[c];
+      above_[c] = next[c];
+    }
+  }
+
+  __device__ void load(const Column& column, int z, float v[3]) const {
+    const std::uint32_t i = column.at(z);
+#pragma unroll
+    for (int c = 0; c < 3; ++c) v[c] = __ldg(body_.u.data + c * body_.voxels + i);
+  }
+
+  template <int side>
+  __device__ void share(const float q[3][3]) {
+#pragma unroll
+    for (int c = 0; c < 3; ++c)
+      for (int a = 0; a < 2; ++a) window_.flux[side][2 * c + a][id_] = q[c][a];
+  }
+
+  /// What lies beyond the volume's border.
+  template <int side>
+  __device__ void share_beyond(const float q[3][3]) {
+#pragma unroll
+    for (int c = 0; c < 3; ++c) {
+      if (x_ == 0) window_.flux[side][2 * c][id_ - 1] = -q[c][0];
+      if (x_ == n_.x - 1) window_.flux[side][2 * c][id_ + 1] = -q[c][0];
+      if (y_ == 0) window_.flux[side][2 * c + 1][id_ - TX] = -q[c][1];
+      if (y_ == n_.y - 1) window_.flux[side][2 * c + 1][id_ + TX] = -q[c][1];
+    }
+  }
+
+  /// The force of the next plane in turn.
+  __device__ void finish(const float q_above[3]) {
+    if (writes_) {
+      float sum[3];
+#pragma unroll
+      for (int c = 0; c < 3; ++c) sum[c] = across_xy_[c] + (q_above[c] - q_before_[c]);
+      body_.store(out_, sum);
+    }
+    out_ += std::uint32_t(n_.x) * n_.y;
+  }
+
+  const KlForce& body_;
+  const Extent n_;
+  ReuseWindow<TX, TY>& window_;
+  const int id_, here_, x_, y_, z0_, z1_;
+  const bool inside_, writes_, at_border_, has_rim_;
+  const Rim<TX, TY> rim_;
+  const Column column_, rim_column_;
+  std::uint32_t out_;
+  const float sx_, sy_;
+  float above_[3], rim_above_[3];                // u of plane z + 1
+  float across_xy_[3], q_before_[3], q_now_[3];  // of plane z - 1; fluxes across z of planes z - 2 and z - 1
+};
+
+template <int TX, int TY>
 __global__ void __launch_bounds__(TX* TY) kl_reuse_kernel(KlForce body, int chunk) {
   static_assert(Rim<TX, TY>::count <= TX * TY);
   extern __shared__ float shared[];
-  ReuseWindow<TX, TY>& window = *reinterpret_cast<ReuseWindow<TX, TY>*>(shared);
-  constexpr int pitch = ReuseWindow<TX, TY>::pitch;
-  const Extent n = body.u.extent;
-  const int tx = threadIdx.x, ty = threadIdx.y, id = ty * TX + tx, here = (ty + 1) * pitch + tx + 1;
-  const int block_x = blockIdx.x * (TX - 2) - 1, block_y = blockIdx.y * (TY - 2) - 1, x = block_x + tx, y = block_y + ty;
-  const int z0 = blockIdx.z * chunk, z1 = min(z0 + chunk, n.z), first = max(z0 - 1, 0), last = min(z1, n.z - 1);
-  const bool writes = (tx > 0) & (tx < TX - 1) & (ty > 0) & (ty < TY - 1) & (x < n.x) & (y < n.y), has_rim = id < Rim<TX, TY>::count;
-  const Column column(body.u, x, y);
-  const Rim<TX, TY> rim(id);
-  const Column rim_column(body.u, block_x + rim.x, block_y + rim.y);
-  const float wx = difference_weight(x, n.x), wy = difference_weight(y, n.y);
-
-  float below[3], now[3], above[3], rim_above[3] = {};  // u at z - 1, z, z + 1
-  column.load(first - 1, below);
-  column.load(first, now);
-  column.load(first + 1, above);
-  if (has_rim) {
-    rim_column.load(first, rim_above);
-    for (int c = 0; c < 3; ++c) window.u[0][c][rim.position()] = rim_above[c];
-    rim_column.load(first + 1, rim_above);
-  }
-  for (int c = 0; c < 3; ++c) window.u[0][c][here] = now[c];
-  __syncthreads();
-
-  float across_xy[3] = {}, q_before[3] = {}, q_now[3] = {};  // of plane z - 1; fluxes across z of planes z - 2 and z - 1
-  const auto finish = [&](int z, const float q_above[3]) {
-    if (!writes) return;
-    const std::size_t i = (std::size_t(z) * n.y + y) * n.x + x;
-    for (int c = 0; c < 3; ++c) {
-      const float up = z + 1 < n.z ? q_above[c] : -q_now[c], down = z > 0 ? q_before[c] : -q_now[c];
-      body.store(c * n.count() + i, across_xy[c] + (up - down));
-    }
-  };
-
-  for (int z = first; z <= last; ++z) {
-    const int side = (z - first) & 1;
-    float next[3], rim_next[3] = {}, d[3][3], q[3][3];
-    column.load(z + 2, next);
-    if (has_rim) rim_column.load(z + 2, rim_next);
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      const float* u = window.u[side][c] + here;
-      d[c][0] = u[1] - u[-1];
-      d[c][1] = u[pitch] - u[-pitch];
-      d[c][2] = above[c] - below[c];
-    }
-    const float w[3] = {wx, wy, difference_weight(z, n.z)};
-    kl_flux(d, w, q);
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      window.flux[side][2 * c][id] = q[c][0];
-      window.flux[side][2 * c + 1][id] = q[c][1];
-      window.u[1 - side][c][here] = above[c];
-      if (has_rim) window.u[1 - side][c][rim.position()] = rim_above[c];
-    }
-    __syncthreads();
-    if (z > z0) {
-      const float q_above[3] = {q[0][2], q[1][2], q[2][2]};
-      finish(z - 1, q_above);
-    }
-#pragma unroll
-    for (int c = 0; c < 3; ++c) {
-      if (writes) {
-        const float *qx = window.flux[side][2 * c] + id, *qy = window.flux[side][2 * c + 1] + id;
-        const float x_up = x + 1 < n.x ? qx[1] : -q[c][0], x_down = x > 0 ? qx[-1] : -q[c][0];
-        const float y_up = y + 1 < n.y ? qy[TX] : -q[c][1], y_down = y > 0 ? qy[-TX] : -q[c][1];
-        across_xy[c] = (x_up - x_down) + (y_up - y_down);
-      }
-      q_before[c] = q_now[c];
-      q_now[c] = q[c][2];
-      below[c] = now[c];
-      now[c] = above[c];
-      above[c] = next[c];
-      rim_above[c] = rim_next[c];
-    }
-  }
-  if (z1 == n.z) finish(n.z - 1, q_now);
+  ReuseColumn<TX, TY>(body, reinterpret_cast<ReuseWindow<TX, TY>&>(*shared), chunk).march();
 }
 
 /// Shared memory of `recompute`: five planes of u, z modulo 5, with a rim of two.
@@ -160,7 +213,7 @@ __device__ void flux_beside(const RecomputeWindow<TX, TY>& window, Extent n, int
   constexpr int pitch = RecomputeWindow<TX, TY>::pitch;
   const int at = here + dy * pitch + dx;
   const auto &below = window.u[(z + dz + 4) % 5], &now = window.u[(z + dz + 5) % 5], &above = window.u[(z + dz + 6) % 5];
-  const float w[3] = {difference_weight(x + dx, n.x), difference_weight(y + dy, n.y), difference_weight(z + dz, n.z)};
+  const float s[3] = {difference_scale(x + dx, n.x), difference_scale(y + dy, n.y), difference_scale(z + dz, n.z)};
   float d[3][3];
 #pragma unroll
   for (int c = 0; c < 3; ++c) {
@@ -168,7 +221,7 @@ __device__ void flux_beside(const RecomputeWindow<TX, TY>& window, Extent n, int
     d[c][1] = now[c][at + pitch] - now[c][at - pitch];
     d[c][2] = above[c][at] - below[c][at];
   }
-  kl_flux(d, w, q);
+  kl_flux(d, s, q);
 }
 
 template <int TX, int TY>
@@ -182,9 +235,8 @@ __global__ void __launch_bounds__(TX* TY) kl_recompute_kernel(KlForce body, int 
   const int z0 = blockIdx.z * chunk, z1 = min(z0 + chunk, n.z);
   const auto load_plane = [&](int z) {
     for (int i = id; i < Window::plane; i += TX * TY) {
-      float v[3];
-      Column(body.u, block_x + i % Window::pitch - 2, block_y + i / Window::pitch - 2).load(z, v);
-      for (int c = 0; c < 3; ++c) window.u[(z + 5) % 5][c][i] = v[c];
+      const std::uint32_t at = Column(n, block_x + i % Window::pitch - 2, block_y + i / Window::pitch - 2).at(max(z, 0));
+      for (int c = 0; c < 3; ++c) window.u[(z + 5) % 5][c][i] = __ldg(body.u.data + c * body.voxels + at);
     }
   };
   for (int z = z0 - 2; z < z0 + 2; ++z) load_plane(z);
@@ -207,8 +259,7 @@ __global__ void __launch_bounds__(TX* TY) kl_recompute_kernel(KlForce body, int 
           sum[c] = axis == 0 ? difference : sum[c] + difference;
         }
       }
-      const std::size_t i = (std::size_t(z) * n.y + y) * n.x + x;
-      for (int c = 0; c < 3; ++c) body.store(c * n.count() + i, sum[c]);
+      body.store((std::size_t(z) * n.y + y) * n.x + x, sum);
     }
     __syncthreads();
   }

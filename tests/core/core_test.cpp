@@ -157,5 +157,23 @@ TEST_P(Loops, PortableLogHasTheSameBits) {
   EXPECT_EQ(logs(ctx), logs(cpu));
 }
 
+TEST_P(Loops, QuotientsAreRoundedCorrectly) {
+  const int n = 8000000;
+  const std::uint32_t step = 125;  // of the 120 x 2^23 floats below 2^60
+  Volume<float> out(ctx, plain_geometry({n, 2, 1}));
+  const Quotients body{step, out.view()};
+  for_each_voxel(ctx, Extent{n, 1, 1}, body);
+  const std::vector<float> found = out.to_host(ctx);
+  int wrong = 0;
+  for (int i = 0; i < n; ++i) {
+    const double b = body.denominator(i);  // a double's quotient of floats, rounded again, is the float's
+    wrong += found[i] != float(double(float(b) - 1.0f) / b);
+    wrong += found[n + i] != float(double(1.2345678f + float(i % 1024)) / b);
+  }
+  EXPECT_EQ(wrong, 0);
+  for (const float no : {0.0f, -1.0f, 1e-30f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN}) EXPECT_FALSE(is_moderate(no)) << no;
+  for (const float yes : {0x1p-60f, 0.5f, 1.0f, 3e5f, 0x1.fffffep59f}) EXPECT_TRUE(is_moderate(yes)) << yes;
+}
+
 }  // namespace
 }  // namespace freeflow

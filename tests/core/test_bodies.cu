@@ -8,6 +8,7 @@ namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const test::CountVisits&);
 template void for_each_voxel(backend::Cuda, Extent, const test::Logarithm&);
+template void for_each_voxel(backend::Cuda, Extent, const test::Quotients&);
 template void reduce(backend::Cuda, std::size_t, int, const test::SumAndSquares&, double*, double*);
 
 }  // namespace freeflow

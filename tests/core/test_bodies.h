@@ -18,6 +18,23 @@ struct Logarithm {
   FREEFLOW_HD void operator()(int x, int, int) const { out(x, 0, 0) = log_positive(double(values[x])); }
 };
 
+/// (b - 1) / b and another quotient by b over the floats b from 2^-60 on, `step` of them apart.
+struct Quotients {
+  std::uint32_t step;
+  VolumeView<float> out;
+  FREEFLOW_HD float denominator(int i) const {
+    const std::uint32_t bits = (67u << 23) + std::uint32_t(i) * step;
+    float b;
+    memcpy(&b, &bits, sizeof b);
+    return b;
+  }
+  FREEFLOW_HD void operator()(int x, int, int) const {
+    const float b = denominator(x);
+    out(x, 0, 0) = is_moderate(b) ? divided(b - 1.0f, b) : -1e30f;
+    out(x, 1, 0) = is_moderate(b) ? divided(1.2345678f + float(x % 1024), b) : -1e30f;
+  }
+};
+
 struct SumAndSquares : SumBody {
   const float* v;
   FREEFLOW_HD double operator()(std::size_t i, int term) const { return term ? double(v[i]) * v[i] : v[i]; }
