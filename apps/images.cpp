@@ -79,15 +79,32 @@ DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
 
 Masks DeviceInputs::masks() const { return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask}; }
 
-Eigen::Affine3d initial_transform(const std::string& init, const Inputs& inputs) {
-  Eigen::Affine3d start = Eigen::Affine3d::Identity();
-  if (init == "center")
-    start.translation() = inputs.moving.geometry.center() - inputs.fixed.geometry.center();
-  else if (init == "moments")
-    start.translation() = center_of_mass(inputs.moving, inputs.moving_mask) - center_of_mass(inputs.fixed, inputs.fixed_mask);
-  else if (init != "identity")
-    start = read_affine(init);
+FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs) {
+  const auto is_word = [](const std::string& text) { return text == "identity" || text == "center" || text == "moments"; };
+  require(init.size() == 1 || (init.size() == 2 && !is_word(init[0]) && !is_word(init[1])),
+          "--init takes one start, or a displacement field and then an affine");
+  FileTransform start;
+  if (init[0] == "center") {
+    start.affine.translation() = inputs.moving.geometry.center() - inputs.fixed.geometry.center();
+  } else if (init[0] == "moments") {
+    start.affine.translation() = center_of_mass(inputs.moving, inputs.moving_mask) - center_of_mass(inputs.fixed, inputs.fixed_mask);
+  } else if (init[0] != "identity") {
+    start = read_transform(init[0]);
+  }
+  if (init.size() == 2) {
+    require(start.displacement && start.affine.isApprox(Eigen::Affine3d::Identity()),
+            "--init '" + init[0] + "' is no displacement field: list the field first, then the affine, as antsApplyTransforms takes them");
+    start.affine = read_affine(init[1]);
+  }
+  if (start.displacement)
+    inputs.warnings.insert(inputs.warnings.end(), start.displacement->warnings.begin(), start.displacement->warnings.end());
   return start;
+}
+
+Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inputs) {
+  const FileTransform start = initial_transform(init, inputs);
+  require(!start.displacement, "--init '" + init[0] + "' holds a displacement; a linear registration starts from a linear transform");
+  return start.affine;
 }
 
 }  // namespace freeflow::apps

@@ -7,6 +7,7 @@
 
 #include <apps/options.h>
 #include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
 
 namespace freeflow::apps {
 
@@ -27,8 +28,11 @@ struct DeviceInputs {
   Volume<float> fixed, moving, fixed_mask, moving_mask;
 };
 
-/// The world transform to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of mass of the
-/// intensities above their minimum meet, inside the masks) or an ITK affine file.
-Eigen::Affine3d initial_transform(const std::string& init, const Inputs& inputs);
+/// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of mass of the intensities above their
+/// minimum meet, inside the masks), a file of an affine, of a displacement or of both, or a displacement's file and an affine's. Adds to
+/// the inputs' warnings. Throws IoError, and InvalidArgument for another list.
+FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs);
+/// The same where only a linear start is of use. Throws InvalidArgument for a displacement.
+Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inputs);
 
 }  // namespace freeflow::apps

@@ -85,8 +85,8 @@ int run(int argc, char** argv) {
   Timings seconds;
   Stopwatch watch;
 
-  const Inputs inputs = read_inputs(o.common);
-  linear.initial = initial_transform(o.common.init, inputs);
+  Inputs inputs = read_inputs(o.common);
+  linear.initial = initial_affine(o.common.init, inputs);
   print_warnings("linreg", inputs.warnings, o.common);
   const DeviceInputs on_device(ctx, inputs);
   seconds.reading = watch.lap();

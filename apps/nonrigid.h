@@ -36,13 +36,23 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
   Timings seconds;
   Stopwatch watch;
 
-  const Inputs inputs = read_inputs(common);
-  options.initial = initial_transform(common.init, inputs);
+  Inputs inputs = read_inputs(common);
+  const FileTransform start = initial_transform(common.init, inputs);
+  const bool displaced = start.displacement.has_value();
+  require(!displaced || common.linear == "none" || found["linear"].defaulted(),
+          "--linear " + common.linear + " cannot follow the displacement that --init gives; leave it out");
+  options.initial = start.affine;
   const auto warn = [&](const std::vector<std::string>& warnings) { print_warnings(program, warnings, common); };
   warn(inputs.warnings);
   const DeviceInputs on_device(ctx, inputs);
   const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
   const Masks masks = on_device.masks();
+  DisplacementField initial_displacement;
+  if (displaced) {
+    initial_displacement = DisplacementField(ctx, start.displacement->geometry, start.displacement->planes);
+    options.initial_displacement = &initial_displacement;
+    options.validate();
+  }
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
@@ -52,7 +62,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
   linear_progress.announce("fixed  " + describe(fixed.geometry()) + "\nmoving " + describe(moving.geometry()) + "\ndevice " +
                            ctx.device().name() + " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) +
                            " MiB needed\n");
-  if (common.linear != "none") {
+  if (common.linear != "none" && !displaced) {
     LinearOptions first;
     first.similarity = options.similarity;
     first.model = *parse_linear_model(common.linear);

@@ -22,10 +22,12 @@ po::options_description common_options(CommonOptions& v) {
       ("output,o", po::value(&v.output)->value_name("PREFIX"), "start of the output names; missing folders are made")  //
       ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"), "only fixed voxels above 0.5 here count")           //
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"), "only moving voxels above 0.5 here count")        //
-      ("init", text(v.init)->value_name("FILE|moments|center|identity"),
-       "where to start: an ITK affine (.mat, .tfm, .txt; fixed to moving), centres of mass, or centres of the grids")  //
+      ("init", po::value(&v.init)->default_value(v.init, "identity")->value_name("FILE|moments|center|identity"),
+       "where to start: an ITK transform (.mat, .tfm, .txt, .h5; fixed to moving), a displacement field, or both as antsApplyTransforms "
+       "lists them (--init 1Warp.nii.gz --init 0GenericAffine.mat); centres of mass, or centres of the grids")  //
       ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
-       "linear stage before the nonrigid one, from any starting rotation; none: start as --init says");
+       "linear stage before the nonrigid one, from any starting rotation; none: start as --init says, which is all there is after a "
+       "displacement");
   match.add_options()  //
       ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc"),
        "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any shading; ssd: same modality and scale")(
@@ -156,7 +158,9 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 }
 
 void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {
-  protect_inputs(o.output, {o.fixed, o.moving, o.fixed_mask, o.moving_mask, o.init}, suffixes);
+  std::vector<std::string> inputs = {o.fixed, o.moving, o.fixed_mask, o.moving_mask};
+  inputs.insert(inputs.end(), o.init.begin(), o.init.end());
+  protect_inputs(o.output, inputs, suffixes);
 }
 
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet) {

@@ -16,7 +16,8 @@ namespace freeflow::apps {
 struct CommonOptions {
   std::string fixed, moving, output;
   std::string fixed_mask, moving_mask;
-  std::string init = "identity", linear = "affine";
+  std::vector<std::string> init = {"identity"};
+  std::string linear = "affine";
   std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto", ratio_scheme = "auto";
   int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius;
   bool cr_of_fixed = false;

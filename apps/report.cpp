@@ -26,6 +26,8 @@ ordered_json options_json(const po::variables_map& options) {
   ordered_json json;
   for (const auto& [name, value] : options) {
     if (const auto* s = boost::any_cast<std::string>(&value.value())) json[name] = *s;
+    if (const auto* l = boost::any_cast<std::vector<std::string>>(&value.value()))
+      json[name] = l->size() == 1 ? ordered_json(l->front()) : ordered_json(*l);
     if (const auto* i = boost::any_cast<int>(&value.value())) json[name] = *i;
     if (const auto* d = boost::any_cast<double>(&value.value())) json[name] = *d;
     if (const auto* b = boost::any_cast<bool>(&value.value())) json[name] = *b;

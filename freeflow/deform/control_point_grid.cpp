@@ -5,6 +5,8 @@
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/deform/control_point_grid_body.h>
+#include <freeflow/deform/field_operations_body.h>
+#include <freeflow/deform/warp.h>
 
 namespace freeflow {
 
@@ -46,6 +48,18 @@ ControlPointGrid::ControlPointGrid(Context& ctx, const ControlPointGrid& coarse,
   const int inner = inner_of(extent_, axis), outer = 3 * outer_of(extent_, axis);
   for_each_voxel(ctx, Extent{inner, extent_[axis], outer},
                  RefineAxisBody{coarse.coefficients_.data(), coefficients_.data(), coarse.extent_[axis], extent_[axis], inner});
+}
+
+void ControlPointGrid::interpolate(Context& ctx, const DisplacementField& u) {
+  Geometry points = fixed_;
+  points.extent = extent_;
+  points.spacing = spacing_;
+  points.origin -= fixed_.direction * spacing_;
+  const Eigen::Affine3d to_source = u.geometry().world_to_index() * points.index_to_world();
+  Eigen::Affine3d to_mm = Eigen::Affine3d::Identity();
+  to_mm.linear() = spacing_.asDiagonal() * to_source.linear().inverse();
+  for_each_voxel(ctx, extent_, ResampleFieldBody{u.view(), view(), to_point_map(to_source), to_point_map(to_mm)});
+  for (int c = 0; c < 3; ++c) bspline_prefilter(ctx, view().plane(c));
 }
 
 ControlPointGrid ControlPointGrid::refined(Context& ctx, const std::array<bool, 3>& axes) const {

@@ -31,6 +31,9 @@ class ControlPointGrid {
   /// Knot intervals that such a lattice takes along an axis.
   static int intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm, int axis);
 
+  /// Passes through u at the control points (u's values on any grid, linearly between its voxels, its border's beyond).
+  void interpolate(Context& ctx, const DisplacementField& u);
+
   /// The same deformation, exactly, with half the spacing along the axes named (subdivision).
   /// Coefficients that reach no voxel any more are dropped.
   ControlPointGrid refined(Context& ctx, const std::array<bool, 3>& axes) const;

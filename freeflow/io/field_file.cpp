@@ -50,9 +50,7 @@ HostField read_other_field(const std::string& path, FileFormat format) {
 
 }  // namespace
 
-HostField read_displacement(const std::string& path) {
-  const FileFormat format = format_to_read(path);
-  HostField field = format == FileFormat::nifti ? read_nifti_field(path) : read_other_field(path, format);
+void to_voxels(const std::string& path, HostField& field) {
   if (!std::all_of(field.planes.begin(), field.planes.end(), [](float value) { return std::isfinite(value); }))
     fail_reading(path, "the displacement field has numbers that are not finite");
   const Eigen::Matrix3d to_voxels = field.geometry.world_to_index().linear();
@@ -63,6 +61,12 @@ HostField read_displacement(const std::string& path) {
     const Eigen::Vector3d in_voxels = to_voxels * world_mm;
     for (int component = 0; component < 3; ++component) u[std::size_t(component) * count + voxel] = float(in_voxels[component]);
   }
+}
+
+HostField read_displacement(const std::string& path) {
+  const FileFormat format = format_to_read(path);
+  HostField field = format == FileFormat::nifti ? read_nifti_field(path) : read_other_field(path, format);
+  to_voxels(path, field);
   return field;
 }
 

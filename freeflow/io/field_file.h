@@ -18,6 +18,10 @@ struct HostField {
   std::vector<std::string> warnings;
 };
 
+/// Makes displacements of millimetres (LPS) ones of voxels along the grid's axes. `path` is for the message: throws IoError for a number
+/// that is not finite.
+void to_voxels(const std::string& path, HostField& field);
+
 /// Throws IoError when the file is unusable as read_image says, is no field of 3-vectors, or holds a number that is not finite.
 HostField read_displacement(const std::string& path);
 DisplacementField read_displacement(Context& ctx, const std::string& path);

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <system_error>
 
 #include <freeflow/core/error.h>
@@ -22,14 +23,26 @@ bool has_extension(const std::string& path, const std::string& extension) {
                     [](char wanted, char found) { return wanted == std::tolower(static_cast<unsigned char>(found)); });
 }
 
-FileFormat format_to_read(const std::string& path) {
+namespace {
+
+std::optional<FileFormat> format_of(const std::string& path) {
   for (const char* extension : {".nii", ".nii.gz", ".hdr", ".img", ".img.gz"})
     if (has_extension(path, extension)) return FileFormat::nifti;
   for (const char* extension : {".mha", ".mhd"})
     if (has_extension(path, extension)) return FileFormat::metaimage;
   for (const char* extension : {".nrrd", ".nhdr"})
     if (has_extension(path, extension)) return FileFormat::nrrd;
-  fail_reading(path, "its extension names no known format; use .nii, .nii.gz, .hdr/.img, .mha, .mhd, .nrrd or .nhdr");
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool is_image_format(const std::string& path) { return format_of(path).has_value(); }
+
+FileFormat format_to_read(const std::string& path) {
+  const std::optional<FileFormat> format = format_of(path);
+  if (!format) fail_reading(path, "its extension names no known format; use .nii, .nii.gz, .hdr/.img, .mha, .mhd, .nrrd or .nhdr");
+  return *format;
 }
 
 FileFormat format_to_write(const std::string& path) {

@@ -15,6 +15,9 @@ enum class FileFormat { nifti, metaimage, nrrd };
 [[noreturn]] void fail_reading(const std::string& path, const std::string& reason);
 [[noreturn]] void fail_writing(const std::string& path, const std::string& reason);
 
+/// Whether format_to_read knows the extension.
+bool is_image_format(const std::string& path);
+
 /// By the extension, in either case. Throws IoError that lists the known ones.
 FileFormat format_to_read(const std::string& path);
 /// As format_to_read; formats that keep header and voxels in two files are not written.

@@ -2,19 +2,22 @@
 
 #include <itkAffineTransform.h>
 #include <itkCompositeTransform.h>
+#include <itkDisplacementFieldTransform.h>
+#include <itkHDF5TransformIO.h>
 #include <itkMatlabTransformIO.h>
 #include <itkTransformFactory.h>
 #include <itkTranslationTransform.h>
 #include <itkTxtTransformIO.h>
+#include <itk_hdf5.h>
 
 #include <array>
 #include <cstdint>
 #include <exception>
 #include <fstream>
-#include <iterator>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/orientation.h>
 
 namespace freeflow {
 
@@ -23,6 +26,7 @@ namespace {
 using TransformIo = itk::TransformIOBaseTemplate<double>;
 using Transform = itk::TransformBaseTemplate<double>;
 
+bool is_hdf5(const std::string& path) { return has_extension(path, ".h5") || has_extension(path, ".hdf5"); }
 bool is_text_format(const std::string& path) { return has_extension(path, ".tfm") || has_extension(path, ".txt"); }
 
 TransformIo::Pointer make_io(const std::string& path) {
@@ -30,7 +34,11 @@ TransformIo::Pointer make_io(const std::string& path) {
   // ANTs has written affines under the name of the base class, which ITK's own list lacks.
   itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
   TransformIo::Pointer io;
-  if (is_text_format(path))
+  if (is_hdf5(path)) {
+    H5dont_atexit();  // of a damaged file HDF5 complains once more at the end
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+    io = itk::HDF5TransformIOTemplate<double>::New().GetPointer();
+  } else if (is_text_format(path))
     io = itk::TxtTransformIOTemplate<double>::New().GetPointer();
   else
     io = itk::MatlabTransformIOTemplate<double>::New().GetPointer();
@@ -57,6 +65,13 @@ void check_matlab_file(const std::string& path, std::uint64_t bytes) {
   if (position > bytes) fail_reading(path, "the file ends within its numbers");
 }
 
+void check_hdf5_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::string first(8, '\0');
+  in.read(first.data(), std::streamsize(first.size()));
+  if (first != "\x89HDF\r\n\x1a\n") fail_reading(path, "it is not an HDF5 file");
+}
+
 void check_text_file(const std::string& path) {
   std::ifstream in(path);
   std::string first(23, '\0');
@@ -80,36 +95,93 @@ Eigen::Affine3d affine_of(const std::string& path, const Transform& transform) {
   return affine;
 }
 
-bool is_known_format(const std::string& path) { return is_text_format(path) || has_extension(path, ".mat"); }
+using ItkField = itk::DisplacementFieldTransform<double, 3>;
 
-constexpr const char* unknown_format = "its extension names no known transform format; use .mat, .tfm or .txt (convert .h5 to one of them)";
+HostField field_of(const std::string& path, const ItkField& transform) {
+  const ItkField::DisplacementFieldType* image = transform.GetDisplacementField();
+  if (!image) fail_reading(path, "its displacement field is empty");
+  HostField field;
+  Geometry& grid = field.geometry;
+  const auto size = image->GetBufferedRegion().GetSize();
+  const std::array<std::int64_t, 3> sizes{std::int64_t(size[0]), std::int64_t(size[1]), std::int64_t(size[2])};
+  const std::size_t count = count_voxels(path, sizes);
+  grid.extent = {int(size[0]), int(size[1]), int(size[2])};
+  require_volume(path, grid.extent);
+  for (unsigned row = 0; row < 3; ++row) {
+    grid.spacing[row] = image->GetSpacing()[row];
+    grid.origin[row] = image->GetOrigin()[row];
+    for (unsigned column = 0; column < 3; ++column) grid.direction(row, column) = image->GetDirection()(row, column);
+  }
+  make_orthonormal(path, grid, field.warnings);
+  field.planes.resize(3 * count);
+  const ItkField::DisplacementFieldType::PixelType* vectors = image->GetBufferPointer();
+  for (std::size_t voxel = 0; voxel < count; ++voxel)
+    for (unsigned component = 0; component < 3; ++component) field.planes[component * count + voxel] = float(vectors[voxel][component]);
+  to_voxels(path, field);
+  return field;
+}
 
-}  // namespace
+/// Transforms of one composite, the last of which is applied first.
+template <class Transforms>
+FileTransform chained(const std::string& path, const Transforms& transforms) {
+  FileTransform chain;
+  for (auto transform = transforms.begin(); transform != transforms.end(); ++transform) {
+    const auto* field = dynamic_cast<const ItkField*>(transform->GetPointer());
+    if (!field) {
+      if (chain.displacement) fail_reading(path, "it maps linearly before it displaces; only the other order can be used");
+      chain.affine = chain.affine * affine_of(path, **transform);
+    } else if (chain.displacement) {
+      fail_reading(path, "it holds two displacement fields; compose them first");
+    } else {
+      chain.displacement = field_of(path, *field);
+    }
+  }
+  return chain;
+}
 
-Eigen::Affine3d read_affine(const std::string& path) {
-  const std::uint64_t bytes = size_of_readable_file(path);
-  if (!is_known_format(path)) fail_reading(path, unknown_format);
-  if (is_text_format(path))
+bool is_known_format(const std::string& path) { return is_text_format(path) || is_hdf5(path) || has_extension(path, ".mat"); }
+
+constexpr const char* unknown_format = "its extension names no known transform format; use .mat, .tfm, .txt or .h5";
+
+FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
+  if (is_hdf5(path))
+    check_hdf5_file(path);
+  else if (is_text_format(path))
     check_text_file(path);
   else
     check_matlab_file(path, bytes);
   try {
     const auto io = make_io(path);
     io->Read();
-    const auto& transforms = io->GetReadTransformList();
+    auto& transforms = io->GetReadTransformList();
     if (transforms.empty()) fail_reading(path, "it holds no transform");
-    const bool composite = dynamic_cast<const itk::CompositeTransform<double, 3>*>(transforms.front().GetPointer()) != nullptr;
-    if (!composite && transforms.size() > 1)
+    if (dynamic_cast<const itk::CompositeTransform<double, 3>*>(transforms.front().GetPointer()))
+      transforms.pop_front();  // its parts follow it
+    else if (transforms.size() > 1)
       fail_reading(path, "it holds " + std::to_string(transforms.size()) + " transforms that are not one composite; give them one by one");
-    Eigen::Affine3d affine = Eigen::Affine3d::Identity();
-    for (auto transform = std::next(transforms.begin(), composite ? 1 : 0); transform != transforms.end(); ++transform)
-      affine = affine * affine_of(path, **transform);
-    return affine;
+    return chained(path, transforms);
   } catch (const IoError&) {
     throw;
   } catch (const std::exception&) {  // ITK's own, and what the standard library throws at names that ITK does not check
-    fail_reading(path, "ITK finds no transform in it that it knows");
+    fail_reading(path, std::string(is_hdf5(path) ? "it is damaged, or " : "") + "ITK finds no transform in it that it knows");
   }
+}
+
+}  // namespace
+
+FileTransform read_transform(const std::string& path) {
+  const std::uint64_t bytes = size_of_readable_file(path);
+  if (is_known_format(path)) return read_itk_transform(path, bytes);
+  if (!is_image_format(path)) fail_reading(path, std::string(unknown_format) + ", or an image format for a displacement field");
+  return {Eigen::Affine3d::Identity(), read_displacement(path)};
+}
+
+Eigen::Affine3d read_affine(const std::string& path) {
+  const std::uint64_t bytes = size_of_readable_file(path);
+  if (!is_known_format(path)) fail_reading(path, unknown_format);
+  const FileTransform transform = read_itk_transform(path, bytes);
+  if (transform.displacement) fail_reading(path, "it holds a displacement field, but a linear 3-D transform is needed");
+  return transform.affine;
 }
 
 void write_affine(const std::string& path, const Eigen::Affine3d& affine, const Eigen::Vector3d& center) {

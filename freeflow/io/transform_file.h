@@ -1,12 +1,25 @@
-// Affine transforms in ITK's files: .mat (MATLAB v4, as ANTs writes its 0GenericAffine.mat), .tfm and .txt ("#Insight Transform File").
-// They map fixed points to moving points, in LPS millimetres.
+// Transforms in ITK's files: .mat (MATLAB v4, as ANTs writes its 0GenericAffine.mat), .tfm and .txt ("#Insight Transform File"), and .h5
+// (HDF5, as ANTs and 3D Slicer write composites). They map fixed points to moving points, in LPS millimetres.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <Eigen/Geometry>
 
+#include <freeflow/io/field_file.h>
+
 namespace freeflow {
+
+/// x -> affine(x + u(x)).
+struct FileTransform {
+  Eigen::Affine3d affine = Eigen::Affine3d::Identity();
+  std::optional<HostField> displacement;
+};
+
+/// Reads what read_affine reads, a displacement field (read_displacement), or a composite that first displaces and then maps linearly, as
+/// antsRegistration -z 1 writes it. Throws IoError.
+FileTransform read_transform(const std::string& path);
 
 /// Reads any linear 3-D transform (translation, rigid, similarity, affine, float or double) or a composite of them, of which the last is
 /// applied first. Throws IoError when the file is no such file or holds a nonlinear or 2-D transform.

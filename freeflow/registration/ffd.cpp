@@ -54,7 +54,7 @@ std::size_t predict_ffd_bytes(const Context& ctx, const Geometry& fixed, const G
   const std::size_t level =
       make_similarity(options.similarity)->level_bytes(ctx, nf, nm) + 24 * nf + SplineSampler::bytes(lattice, fixed.extent);
   const std::size_t parameters = (12 + minimize_bytes_per_parameter * 3 + penalty_bytes_per_node) * lattice.count();
-  return with_small_things(image_bytes(fixed, moving, masks) + level + parameters);
+  return with_small_things(image_bytes(fixed, moving, masks, options.initial_displacement) + level + parameters);
 }
 
 int FfdOptions::iterations_of_level(int level) const {
@@ -82,13 +82,16 @@ namespace {
 class FfdRun : public LevelLoop {
  public:
   FfdRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options, const Masks& masks)
-      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial), options_(options),
-        plan_(plan_lattice(fixed.geometry(), fixed_factors_, options.spacing)),
+      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial, options.initial_displacement),
+        options_(options), plan_(plan_lattice(fixed.geometry(), fixed_factors_, options.spacing)),
         lattice_(ctx, fixed.geometry(), plan_.coarsest_spacing, plan_.margin) {}
 
  private:
   void enter_level(int l, const Geometry&) override {
-    if (l > 0) lattice_ = lattice_.refined(ctx_, plan_.refine[l]);
+    if (l > 0)
+      lattice_ = lattice_.refined(ctx_, plan_.refine[l]);
+    else if (options_.initial_displacement)
+      lattice_.interpolate(ctx_, *options_.initial_displacement);
   }
 
   int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }

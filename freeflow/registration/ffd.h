@@ -29,6 +29,9 @@ struct FfdOptions {
   OptimizerKind optimizer = OptimizerKind::lbfgs;
   double tolerance = 1e-5;                                ///< of the optimizer
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
+  /// Starts at x -> initial(x + u(x)), u on any grid; it must live as long as the registration. The coarsest lattice takes u's values at
+  /// its control points; what is finer than their distance is found again or lost.
+  const DisplacementField* initial_displacement = nullptr;
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;

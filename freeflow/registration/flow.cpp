@@ -63,7 +63,8 @@ std::size_t predict_flow_bytes(const Context& ctx, const Geometry& fixed, const 
   }
   const std::size_t filters = Velocity::bytes(ctx, fixed, options) +
                               GaussianFilter::bytes(ctx, fixed.extent, field_sigma(options, options.levels - 1, fixed), options.smoother);
-  return with_small_things(image_bytes(fixed, moving, masks) + measure->level_bytes(ctx, nf, nm) + state + filters);
+  return with_small_things(image_bytes(fixed, moving, masks, options.initial_displacement) + measure->level_bytes(ctx, nf, nm) + state +
+                           filters);
 }
 
 int FlowOptions::iterations_of_level(int level) const {
@@ -95,6 +96,9 @@ void FlowOptions::validate() const {
   require(kl == 0 || model != FlowModel::demons, "demons take no Kullback-Leibler term; take --model fluid or flow, or --kl 0");
   require(!symmetric || model == FlowModel::compositive || (model == FlowModel::demons && demons == DemonsKind::log),
           "--symmetric goes with --model flow, and with --model demons --demons log");
+  require(!initial_displacement || !(symmetric || (model == FlowModel::demons && demons == DemonsKind::log)),
+          "a symmetric flow and log-domain demons keep a velocity, which a displacement to start from does not give; start from an affine, "
+          "or take another model");
   similarity.validate();
   require(initial.matrix().allFinite() && std::abs(initial.linear().determinant()) > 1e-6,
           "the initial transform is not an invertible affine");
@@ -108,7 +112,8 @@ constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
 class FlowRun : public LevelLoop {
  public:
   FlowRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options, const Masks& masks)
-      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial), options_(options) {
+      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial, options.initial_displacement),
+        options_(options) {
     if (options.symmetric) back_ = make_similarity(options.similarity);
   }
 
@@ -121,6 +126,8 @@ class FlowRun : public LevelLoop {
   void enter_level(int l, const Geometry& grid) override {
     if (l > 0) {
       state_ = resample(ctx_, state_, grid);
+    } else if (options_.initial_displacement) {
+      state_ = resample(ctx_, *options_.initial_displacement, grid);
     } else {
       state_ = DisplacementField(ctx_, grid);
       state_.fill_zero(ctx_);

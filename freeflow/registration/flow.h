@@ -66,6 +66,9 @@ struct FlowOptions {
   KlKernel force_kernel = KlKernel::reuse;
   double tolerance = 1e-4;                                ///< ends when ten iterations lower the cost by less than this share of it
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
+  /// Starts at x -> initial(x + u(x)), u on any grid; it must live as long as the registration. Not for what keeps a velocity: a symmetric
+  /// flow and log-domain demons. Only the coarsest level sees it, so take one level to refine what is fine already.
+  const DisplacementField* initial_displacement = nullptr;
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;

@@ -144,17 +144,21 @@ class FluidLevel {
 class FluidRun : public LevelLoop {
  public:
   FluidRun(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options, const Masks& masks)
-      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial), options_(options) {}
+      : LevelLoop(ctx, fixed, moving, masks, options.similarity, options.levels, options.initial, options.initial_displacement),
+        options_(options) {}
 
  private:
   void enter_level(int l, const Geometry& grid) override {
-    if (l > 0) {
+    if (l > 0)
       state_.base = resample(ctx_, compose(ctx_, state_.u, state_.base), grid);
-      state_.has_base = true;
-      if (options_.kl > 0) unfold(ctx_, state_.base, smallest_jacobian);  // sampling may fold, and its logarithm must exist
-    } else {
+    else if (options_.initial_displacement)
+      state_.base = resample(ctx_, *options_.initial_displacement, grid);
+    state_.has_base = l > 0 || options_.initial_displacement;
+    if (!state_.has_base) {
       state_.base = DisplacementField(ctx_, grid);
       state_.base.fill_zero(ctx_);
+    } else if (options_.kl > 0) {
+      unfold(ctx_, state_.base, smallest_jacobian);  // sampling may fold, and its logarithm must exist
     }
     state_.u = DisplacementField(ctx_, grid);
     state_.u.fill_zero(ctx_);

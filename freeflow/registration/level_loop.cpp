@@ -13,15 +13,17 @@ std::size_t mask_bytes(const Volume<float>* mask) { return mask ? 4 * mask->exte
 
 }  // namespace
 
-std::size_t image_bytes(const Geometry& fixed, const Geometry& moving, const Masks& masks) {
-  return 8 * (fixed.extent.count() + moving.extent.count()) + mask_bytes(masks.fixed) + mask_bytes(masks.moving);
+std::size_t image_bytes(const Geometry& fixed, const Geometry& moving, const Masks& masks, const DisplacementField* initial_displacement) {
+  return 8 * (fixed.extent.count() + moving.extent.count()) + mask_bytes(masks.fixed) + mask_bytes(masks.moving) +
+         (initial_displacement ? 12 * initial_displacement->extent().count() : 0);
 }
 
 std::size_t with_small_things(std::size_t bytes) { return bytes + bytes / 50 + (std::size_t(1) << 20); }
 
 LevelLoop::LevelLoop(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const Masks& masks,
-                     const SimilarityChoice& similarity, int levels, const Eigen::Affine3d& initial)
-    : ctx_(ctx), fixed_(fixed), moving_(moving), initial_(initial), masks_(masks) {
+                     const SimilarityChoice& similarity, int levels, const Eigen::Affine3d& initial,
+                     const DisplacementField* initial_displacement)
+    : ctx_(ctx), fixed_(fixed), moving_(moving), initial_(initial), initial_displacement_(initial_displacement), masks_(masks) {
   fixed.geometry().validate("the fixed image");
   moving.geometry().validate("the moving image");
   fixed_factors_ = pyramid_factors(fixed.geometry(), levels);
@@ -38,7 +40,8 @@ double LevelLoop::prepare() {
   const Factors full{1, 1, 1};
   const Volume<float> f = pyramid_level(ctx_, fixed_, masks_.fixed, full), m = pyramid_level(ctx_, moving_, masks_.moving, full);
   set_ranges(f, m);
-  return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {nullptr, f.extent()});
+  const DisplacementField u = initial_displacement_ ? resample(ctx_, *initial_displacement_, f.geometry()) : DisplacementField();
+  return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {u.view().data, f.extent()});
 }
 
 LevelRecord LevelLoop::run_level(int l, Observer& observer) {

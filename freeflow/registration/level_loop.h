@@ -19,7 +19,7 @@ class LevelLoop {
 
  protected:
   LevelLoop(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const Masks& masks, const SimilarityChoice& similarity,
-            int levels, const Eigen::Affine3d& initial);
+            int levels, const Eigen::Affine3d& initial, const DisplacementField* initial_displacement);
 
   /// Brings the deformation to the grid of level l, before its images are made.
   virtual void enter_level(int l, const Geometry& grid) = 0;
@@ -39,6 +39,7 @@ class LevelLoop {
   Context& ctx_;
   const Volume<float>&fixed_, &moving_;
   const Eigen::Affine3d& initial_;
+  const DisplacementField* initial_displacement_;  // or null
   std::vector<Factors> fixed_factors_, moving_factors_;
   std::unique_ptr<SimilarityMeasure> similarity_;
 
@@ -50,9 +51,9 @@ class LevelLoop {
   const Masks& masks_;
 };
 
-/// Bytes of the two images, their finest level and their masks, and what a prediction of "at most" adds for tables, reduction scratch and
-/// histograms: little, but it must hold on small images too.
-std::size_t image_bytes(const Geometry& fixed, const Geometry& moving, const Masks& masks);
+/// Bytes of the two images, their finest level, their masks and the start, and what a prediction of "at most" adds for tables, reduction
+/// scratch and histograms: little, but it must hold on small images too.
+std::size_t image_bytes(const Geometry& fixed, const Geometry& moving, const Masks& masks, const DisplacementField* initial_displacement);
 std::size_t with_small_things(std::size_t bytes);
 
 }  // namespace freeflow

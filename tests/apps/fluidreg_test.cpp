@@ -112,6 +112,21 @@ TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
   }
 }
 
+TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
+  ASSERT_EQ(run(fluidreg + images + "-o a_ --linear rigid --levels 2 --iterations 20").status, 0);
+  const std::string start = " --init a_1Warp.nii.gz --init a_0GenericAffine.mat ";
+  const Outcome o = run(fluidreg + images + "-o b_ --levels 1 --iterations 0" + start);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(nlohmann::json::parse(slurp(folder / "b_report.json"))["options"]["init"].size(), 2u);
+  const std::vector<float> before = read_displacement((folder / "a_1Warp.nii.gz").string()).planes;
+  const std::vector<float> after = read_displacement((folder / "b_1Warp.nii.gz").string()).planes;
+  for (std::size_t i = 0; i < before.size(); ++i) ASSERT_NEAR(before[i], after[i], 1e-5);
+  expect_refusal(run(fluidreg + images + "-o out_ --linear rigid" + start), "--linear rigid");
+  expect_refusal(run(fluidreg + images + "-o out_ --symmetric" + start), "velocity");
+  expect_refusal(run(fluidreg + images + "-o out_ --init a_0GenericAffine.mat --init a_1Warp.nii.gz"), "list the field first");
+  expect_refusal(run(fluidreg + images + "-o out_ --init moments --init a_1Warp.nii.gz"), "--init takes one start");
+}
+
 TEST_F(Fluidreg, RefusesUnusableCalls) {
   const std::string call = fluidreg + images + "-o out_ ";
   expect_refusal(run(fluidreg), "-f FILE");

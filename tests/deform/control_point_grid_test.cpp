@@ -56,6 +56,28 @@ TEST_P(Lattice, EvaluatesAsTheTextbookSays) {
     }
 }
 
+TEST_P(Lattice, PassesThroughAFieldAtItsPoints) {
+  const Geometry fine = oblique_geometry({61, 41, 25}, {1.0, 1.5, 2.0});
+  ControlPointGrid lattice(ctx, fine, {5, 6, 8}, Eigen::Vector3d::Zero());
+  const DisplacementField u(ctx, fine, field_planes(fine.extent, [](int x, int y, int z) -> Eigen::Vector3d {
+                              return {2 * std::sin(0.08 * x + 0.05 * y), std::cos(0.07 * y), std::sin(0.1 * z + 0.06 * x)};
+                            }));
+  lattice.interpolate(ctx, u);
+  DisplacementField back(ctx, fine);
+  SplineSampler(ctx, lattice, fine).evaluate(ctx, lattice.view(), back.view());
+  const std::vector<float> expected = u.to_host(ctx), found = back.to_host(ctx);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const std::size_t voxel = i % fine.extent.count();
+    const int x = int(voxel % 61), y = int(voxel / 61 % 41), z = int(voxel / (61 * 41));
+    const bool on_point = x % 5 == 0 && y % 4 == 0 && z % 4 == 0;
+    const bool inside = x > 5 && x < 55 && y > 4 && y < 36 && z > 4 && z < 20;  // beyond the border the field is constant
+    ASSERT_NEAR(found[i], expected[i], on_point ? 1e-5 : inside ? 0.03 : 0.3) << i;
+  }
+  ControlPointGrid on_cpu(cpu, fine, {5, 6, 8}, Eigen::Vector3d::Zero());
+  on_cpu.interpolate(cpu, DisplacementField(cpu, fine, expected));
+  EXPECT_EQ(on_cpu.coefficients().to_host(cpu), lattice.coefficients().to_host(ctx));
+}
+
 TEST_P(Lattice, ACoarseLevelSeesTheSameDeformation) {
   const Geometry coarse = decimated(grid, {4, 2, 1});
   ControlPointGrid lattice(ctx, grid, spacing, Eigen::Vector3d(1.65, 0.65, 0));

@@ -66,5 +66,9 @@ mat = loadmat(f"{folder}/affine.mat")
 check("scipy matrix", mat["AffineTransform_double_3_3"].ravel()[:9], affine[:3, :3].ravel(), 1e-12)
 check("scipy centre", mat["fixed"].ravel(), (grid @ [(nx - 1) / 2, (ny - 1) / 2, (nz - 1) / 2, 1])[:3], 1e-9)
 
+# For the test to read back: a composite as antsRegistration -z 1 writes it.
+field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(f"{folder}/field.nii"), sitk.sitkVectorFloat64))
+sitk.WriteTransform(sitk.CompositeTransform([sitk.ReadTransform(f"{folder}/affine.mat"), field]), f"{folder}/composite.h5")
+
 print("\n".join(failures))
 sys.exit(1 if failures else 0)

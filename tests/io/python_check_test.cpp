@@ -47,7 +47,13 @@ TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
   write_bytes(folder / "voxels.raw", bytes_of_values(voxels));
   write_bytes(folder / "planes.raw", bytes_of_values(planes));
   write_expected(folder / "expected.txt", grid, affine);
-  EXPECT_EQ(std::system(("python3 '" + script() + "' '" + folder.path() + "'").c_str()), 0);
+  ASSERT_EQ(std::system(("python3 '" + script() + "' '" + folder.path() + "'").c_str()), 0);
+
+  const FileTransform back = read_transform(folder / "composite.h5");
+  EXPECT_LT((back.affine.matrix() - affine.matrix()).cwiseAbs().maxCoeff(), 1e-9);
+  ASSERT_TRUE(back.displacement);
+  EXPECT_LT((back.displacement->geometry.index_to_world().matrix() - grid.index_to_world().matrix()).cwiseAbs().maxCoeff(), 1e-5);
+  for (std::size_t i = 0; i < planes.size(); ++i) ASSERT_NEAR(back.displacement->planes[i], planes[i], 1e-5) << i;
 }
 
 }  // namespace

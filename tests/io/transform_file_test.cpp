@@ -59,7 +59,7 @@ TEST(TransformFile, MatBytesAreThoseOfItk) {
 
 TEST(TransformFile, RoundTrips) {
   const TemporaryFolder folder;
-  for (const std::string name : {"a.mat", "a.tfm", "a.txt"}) {
+  for (const std::string name : {"a.mat", "a.tfm", "a.txt", "a.h5"}) {
     write_affine(folder / name, sample_affine(), center);
     expect_same_map(read_affine(folder / name), sample_affine());
   }
@@ -104,6 +104,50 @@ TEST(TransformFile, CompositeAppliesItsLastTransformFirst) {
   EXPECT_EQ(read_affine(folder / "c.tfm") * Eigen::Vector3d(1, 1, 1), Eigen::Vector3d(4, 6, 8));
 }
 
+/// A field of 2x2x2 voxels of 1, 2 and 3 mm with its first voxel at (10, 20, 30); every vector is (0.5, -1, 6) mm.
+std::string text_field() {
+  std::string vectors;
+  for (int voxel = 0; voxel < 8; ++voxel) vectors += "0.5 -1 6 ";
+  return text_transform("DisplacementFieldTransform_double_3_3", vectors, "2 2 2 10 20 30 1 2 3 1 0 0 0 1 0 0 0 1");
+}
+
+TEST(TransformFile, ACompositeMayDisplaceFirst) {
+  const TemporaryFolder folder;
+  const std::string head = text_head + "Transform: CompositeTransform_double_3_3\n#Transform 1\n";
+  const std::string doubled = text_transform("AffineTransform_double_3_3", "2 0 0 0 2 0 0 0 2 0 0 0", "0 0 0");
+  write_bytes(folder / "c.tfm", head + doubled + "#Transform 2\n" + text_field());
+  const FileTransform read = read_transform(folder / "c.tfm");
+  expect_same_map(read.affine, Eigen::Affine3d(Eigen::Scaling(2.0)));
+  ASSERT_TRUE(read.displacement);
+  EXPECT_EQ(read.displacement->geometry.extent, (Extent{2, 2, 2}));
+  EXPECT_EQ(read.displacement->geometry.spacing, Eigen::Vector3d(1, 2, 3));
+  EXPECT_EQ(read.displacement->geometry.origin, Eigen::Vector3d(10, 20, 30));
+  std::vector<float> voxels(8, 0.5f);
+  voxels.insert(voxels.end(), 8, -0.5f);
+  voxels.insert(voxels.end(), 8, 2.0f);
+  EXPECT_EQ(read.displacement->planes, voxels);
+  expect_io_error([&] { read_affine(folder / "c.tfm"); }, {"displacement field", "linear 3-D transform"});
+  write_bytes(folder / "late.tfm", head + text_field() + "#Transform 2\n" + doubled);
+  expect_io_error([&] { read_transform(folder / "late.tfm"); }, {"maps linearly before it displaces"});
+  write_bytes(folder / "two.tfm", head + text_field() + "#Transform 2\n" + text_field());
+  expect_io_error([&] { read_transform(folder / "two.tfm"); }, {"two displacement fields"});
+}
+
+TEST(TransformFile, ADisplacementFileIsATransform) {
+  const TemporaryFolder folder;
+  const Geometry grid = oblique_grid({5, 4, 3});
+  const std::vector<float> planes = random_values(3 * grid.extent.count(), -4, 4);
+  write_displacement(folder / "u.nii.gz", grid, planes);
+  const FileTransform read = read_transform(folder / "u.nii.gz");
+  expect_same_map(read.affine, Eigen::Affine3d::Identity());
+  ASSERT_TRUE(read.displacement);
+  EXPECT_EQ(read.displacement->planes, read_displacement(folder / "u.nii.gz").planes);
+  write_affine(folder / "a.h5", sample_affine(), center);
+  EXPECT_FALSE(read_transform(folder / "a.h5").displacement);
+  write_bytes(folder / "x.xfm", "x");
+  expect_io_error([&] { read_transform(folder / "x.xfm"); }, {".h5", "displacement field"});
+}
+
 TEST(TransformFile, Refusals) {
   const TemporaryFolder folder;
   const auto refused = [&](const std::string& name, const std::string& content, const std::vector<std::string>& parts) {
@@ -111,7 +155,9 @@ TEST(TransformFile, Refusals) {
     expect_io_error([&] { read_affine(folder / name); }, parts);
   };
   refused("missing.mat", "", {"no such file"});
-  refused("t.h5", "x", {".mat, .tfm or .txt"});
+  refused("t.xfm", "x", {".mat, .tfm, .txt or .h5"});
+  refused("t.h5", "x", {"not an HDF5 file"});
+  refused("damaged.h5", "\x89HDF\r\n\x1a\n and so on", {"it is damaged"});
   refused("fsl.mat", "1 0 0 5\n0 1 0 6\n0 0 1 7\n0 0 0 1\n", {"not a MATLAB v4 transform", "FSL"});
   const std::string good =
       matlab_variable("AffineTransform_double_3_3", itk_parameters(sample_affine())) + matlab_variable<double>("fixed", {0, 0, 0});

@@ -88,6 +88,8 @@ TEST_P(Ffd, StartsFromAnAffine) {
   EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.6);
 }
 
+TEST_P(Ffd, StartsFromADisplacement) { EXPECT_LT(distance_from_start(ctx, usual_phantom(), quick()), 0.02); }
+
 TEST_P(Ffd, MasksAndNanLeaveVoxelsOut) {
   Phantom p = usual_phantom();
   const Volume<float> mask = shell_and_mask(ctx, p);

@@ -161,6 +161,20 @@ TEST_P(Flow, StartsFromAnAffine) {
   EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.9);
 }
 
+TEST_P(Flow, StartsFromADisplacement) {
+  const Phantom p = usual_phantom(false);
+  FlowOptions o = quick();
+  EXPECT_LT(distance_from_start(ctx, p, o), 1e-9);
+  o.model = FlowModel::demons;
+  o.demons = DemonsKind::esm;
+  EXPECT_LT(distance_from_start(ctx, p, o), 1e-9);
+  o.demons = DemonsKind::log;
+  EXPECT_THROW(distance_from_start(ctx, p, o), InvalidArgument) << "it has no velocity";
+  o.model = FlowModel::compositive;
+  o.symmetric = true;
+  EXPECT_THROW(distance_from_start(ctx, p, o), InvalidArgument);
+}
+
 TEST_P(Flow, MasksAndNanLeaveVoxelsOut) {
   Phantom p = usual_phantom(false);
   const Volume<float> mask = shell_and_mask(ctx, p);

@@ -114,6 +114,13 @@ TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
   EXPECT_LT(d.max, parity_max_voxels);
 }
 
+TEST_P(Fluid, StartsFromADisplacement) {
+  FlowOptions o = quick();
+  EXPECT_LT(distance_from_start(ctx, usual_phantom(false), o), 1e-9);
+  o.kl = 0.02;
+  EXPECT_LT(distance_from_start(ctx, usual_phantom(false), o), 1e-9);
+}
+
 TEST_P(Fluid, MasksLeaveVoxelsOut) {
   Phantom p = usual_phantom(false);
   const Volume<float> mask = shell_and_mask(ctx, p);

@@ -90,6 +90,21 @@ void expect_same_bits_everywhere(Context& ctx, const Phantom& p, const Options& 
   }
 }
 
+/// Without iterations the result is where it started: the mean distance between them, in voxels. The phantom's own grid.
+template <class Options>
+double distance_from_start(Context& ctx, const Phantom& p, Options options) {
+  std::vector<float> start;
+  const Eigen::Affine3d world = p.fixed.index_to_world(), back = p.fixed.world_to_index();
+  start = field_planes(p.fixed.extent, [&](int x, int y, int z) -> Eigen::Vector3d {
+    return back.linear() * true_displacement(world * Eigen::Vector3d(x, y, z));
+  });
+  const DisplacementField u(ctx, p.fixed, start);
+  options.initial_displacement = &u;
+  options.levels = 1;
+  options.iterations = {0};
+  return distance_between(run(ctx, p, options).displacement.to_host(ctx), start).mean;
+}
+
 inline std::size_t predict_bytes(const Context& ctx, const Phantom& p, const FfdOptions& o, const Masks& m) {
   return predict_ffd_bytes(ctx, p.fixed, p.moving, o, m);
 }
