@@ -1,12 +1,13 @@
 // Bundles of neighbouring lines, one lane each, pass through shared memory, so that everything is read and written once and in whole
 // sectors whatever the axis. Rows of the tile are one word longer than the bundle: its transposed side has no bank conflicts either.
 //   separable  a warp sums eight neighbouring outputs in registers: eight values and eight weights serve 64 multiplications;
-//   recursive  one warp runs along the bundle's lines forwards, another backwards. Lines too long for shared memory are run through
-//              global memory.
+//   recursive  a warp runs along sixteen lines, half of its lanes forwards, the others backwards. Lines too long for shared memory are
+//              run through global memory.
 // Bound: 8 bytes a voxel and axis.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include <freeflow/core/cuda_check.h>
 #include <freeflow/regularize/smoother_body.h>
@@ -126,7 +127,28 @@ __global__ void __launch_bounds__(32 * separable_warps) separable_kernel(Separab
 
 constexpr int recursive_threads = 128, recursive_lanes = 16;
 
-/// Two floats a voxel in shared memory: where the two warps have met, each finds the other's sums and leaves the result in place of x.
+/// RecursiveState for a lane that goes forwards or backwards, with one stream of instructions and the same rounding.
+struct RecursiveLane {
+  bool forward;
+  float pa, qa, pb, qb, offset;  // offset: what the direction's sum adds; -0 leaves every number as it is
+  RecursiveState s;
+
+  __device__ RecursiveLane(const RecursiveLines& body, bool forward, float base, float last)
+      : forward(forward), pa(forward ? body.a.n0 : body.a.m1), qa(forward ? body.a.n1 : body.a.m2), pb(forward ? body.b.n0 : body.b.m1),
+        qb(forward ? body.b.n1 : body.b.m2), offset(forward ? base : -0.0f),
+        s(forward ? RecursiveState::steady(0.0f, 0.0f, 0.0f)
+                  : RecursiveState::steady(last - base, body.a.steady_backward, body.b.steady_backward)) {}
+
+  __device__ float step(const RecursiveSection& a, const RecursiveSection& b, float x) {
+    const float u = forward ? x : s.x1, v = forward ? s.x1 : s.x2;
+    const float a0 = fma_(a.d1, s.a1, fma_(a.d2, s.a2, fma_(pa, u, qa * v)));
+    const float b0 = fma_(b.d1, s.b1, fma_(b.d2, s.b2, fma_(pb, u, qb * v)));
+    s = {x, s.x1, a0, s.a1, b0, s.b1};
+    return offset + (a0 + b0);
+  }
+};
+
+/// Two floats a voxel in shared memory: where the directions have met, each finds the other's sums and leaves the result in place of x.
 template <bool along_x>
 __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveLines body) {
   extern __shared__ float4 memory[];
@@ -138,27 +160,33 @@ __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveL
   bundle.fill(tile, body.in + bundle.start, 0, length, length);
   bundle.arrive();
 
-  const int lane = threadIdx.x % 32;
-  const bool forward = threadIdx.x / 32 == 0 && lane < bundle.count, backward = threadIdx.x / 32 == 1 && lane < bundle.count;
-  float* __restrict__ const x = tile + (lane < bundle.count ? lane : 0);
-  float* __restrict__ const sums = x + length * pitch;
-  const float base = x[0];
-  RecursiveState s = RecursiveState::steady(0.0f, 0.0f, 0.0f);
-  if (backward) s = RecursiveState::steady(x[(length - 1) * pitch] - base, body.a.steady_backward, body.b.steady_backward);
-  __syncthreads();
-  if (forward)
-#pragma unroll 8
-    for (int i = 0; i < middle; ++i) sums[i * pitch] = base + s.forward(body.a, body.b, x[i * pitch] - base);
-  if (backward)
-#pragma unroll 8
-    for (int i = length - 1; i >= middle; --i) sums[i * pitch] = s.backward(body.a, body.b, x[i * pitch] - base);
-  __syncthreads();
-  if (forward)
-#pragma unroll 8
-    for (int i = middle; i < length; ++i) x[i * pitch] = (base + s.forward(body.a, body.b, x[i * pitch] - base)) + sums[i * pitch];
-  if (backward)
-#pragma unroll 8
-    for (int i = middle - 1; i >= 0; --i) x[i * pitch] = sums[i * pitch] + s.backward(body.a, body.b, x[i * pitch] - base);
+  if (threadIdx.x < 32) {
+    const int line = threadIdx.x % recursive_lanes;
+    const bool exists = line < bundle.count, forward = threadIdx.x < recursive_lanes, odd = length % 2;
+    const float base = tile[line];
+    RecursiveLane lane(body, forward, base, tile[(length - 1) * pitch + line]);
+    const int step = forward ? pitch : -pitch;
+    float *x = tile + line + (forward ? 0 : (length - 1) * pitch), *sums = x + length * pitch;
+    // Several steps at a time: the values are loaded before one is written.
+    const auto go = [&](auto first_half, auto count) {
+      float values[count], met[count];
+#pragma unroll
+      for (int k = 0; k < count; ++k) values[k] = x[k * step], met[k] = first_half ? 0.0f : sums[k * step];
+#pragma unroll
+      for (int k = 0; k < count; ++k) {
+        const float sum = lane.step(body.a, body.b, values[k] - base);
+        (first_half ? sums : x)[k * step] = first_half ? sum : sum + met[k];
+      }
+      x += count * step, sums += count * step;
+    };
+    const auto half = [&](auto first_half, int count) {
+      for (; count >= 8; count -= 8) go(first_half, std::integral_constant<int, 8>());
+      for (; count > 0; --count) go(first_half, std::integral_constant<int, 1>());
+    };
+    if (exists) half(std::true_type(), middle + (odd && !forward));
+    __syncwarp();
+    if (exists) half(std::false_type(), middle + (odd && forward));
+  }
   __syncthreads();
   bundle.drain(body.out + bundle.start, 0, length, [&](int place) { return tile[place]; });
 }
