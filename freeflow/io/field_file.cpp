@@ -53,12 +53,12 @@ HostField read_other_field(const std::string& path, FileFormat format) {
 void to_voxels(const std::string& path, HostField& field) {
   if (!std::all_of(field.planes.begin(), field.planes.end(), [](float value) { return std::isfinite(value); }))
     fail_reading(path, "the displacement field has numbers that are not finite");
-  const Eigen::Matrix3d to_voxels = field.geometry.world_to_index().linear();
+  const Eigen::Matrix3d world_to_index = field.geometry.world_to_index().linear();
   const std::size_t count = field.geometry.extent.count();
   float* u = field.planes.data();
   for (std::size_t voxel = 0; voxel < count; ++voxel) {
     const Eigen::Vector3d world_mm(u[voxel], u[count + voxel], u[2 * count + voxel]);
-    const Eigen::Vector3d in_voxels = to_voxels * world_mm;
+    const Eigen::Vector3d in_voxels = world_to_index * world_mm;
     for (int component = 0; component < 3; ++component) u[std::size_t(component) * count + voxel] = float(in_voxels[component]);
   }
 }

@@ -8,7 +8,6 @@
 #include <itkTransformFactory.h>
 #include <itkTranslationTransform.h>
 #include <itkTxtTransformIO.h>
-#include <itk_hdf5.h>
 
 #include <array>
 #include <cstdint>
@@ -18,6 +17,7 @@
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/orientation.h>
+#include <freeflow/io/transform_check.h>
 
 namespace freeflow {
 
@@ -34,49 +34,14 @@ TransformIo::Pointer make_io(const std::string& path) {
   // ANTs has written affines under the name of the base class, which ITK's own list lacks.
   itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
   TransformIo::Pointer io;
-  if (is_hdf5(path)) {
-    H5dont_atexit();  // of a damaged file HDF5 complains once more at the end
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  if (is_hdf5(path))
     io = itk::HDF5TransformIOTemplate<double>::New().GetPointer();
-  } else if (is_text_format(path))
+  else if (is_text_format(path))
     io = itk::TxtTransformIOTemplate<double>::New().GetPointer();
   else
     io = itk::MatlabTransformIOTemplate<double>::New().GetPointer();
   io->SetFileName(path);
   return io;
-}
-
-/// ITK allocates whatever size a MATLAB v4 file declares: check that every matrix lies within the file and is one of doubles or floats.
-void check_matlab_file(const std::string& path, std::uint64_t bytes) {
-  std::ifstream in(path, std::ios::binary);
-  std::array<std::int32_t, 5> head{};  // type, rows, columns, imaginary, length of the name
-  std::uint64_t position = 0;
-  while (position < bytes) {
-    in.seekg(std::streamoff(position));
-    const bool complete = bool(in.read(reinterpret_cast<char*>(head.data()), sizeof head));
-    const auto [type, rows, columns, imaginary, name_bytes] = head;
-    constexpr std::int32_t limit = 1 << 20;
-    const bool plausible = (type == 0 || type == 10) && rows > 0 && columns > 0 && rows < limit && columns < limit && imaginary == 0 &&
-                           name_bytes > 0 && name_bytes < 256;
-    if (!complete || !plausible)
-      fail_reading(path, "it is not a MATLAB v4 transform as ITK writes it (an FSL matrix must be converted first)");
-    position += sizeof head + std::uint64_t(name_bytes) + std::uint64_t(rows) * std::uint64_t(columns) * (type == 0 ? 8 : 4);
-  }
-  if (position > bytes) fail_reading(path, "the file ends within its numbers");
-}
-
-void check_hdf5_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  std::string first(8, '\0');
-  in.read(first.data(), std::streamsize(first.size()));
-  if (first != "\x89HDF\r\n\x1a\n") fail_reading(path, "it is not an HDF5 file");
-}
-
-void check_text_file(const std::string& path) {
-  std::ifstream in(path);
-  std::string first(23, '\0');
-  in.read(first.data(), std::streamsize(first.size()));
-  if (first != "#Insight Transform File") fail_reading(path, "it is not an ITK transform file ('#Insight Transform File')");
 }
 
 Eigen::Affine3d affine_of(const std::string& path, const Transform& transform) {
@@ -145,11 +110,11 @@ constexpr const char* unknown_format = "its extension names no known transform f
 
 FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
   if (is_hdf5(path))
-    check_hdf5_file(path);
+    check_hdf5_transform(path);
   else if (is_text_format(path))
-    check_text_file(path);
+    check_text_transform(path);
   else
-    check_matlab_file(path, bytes);
+    check_matlab_transform(path, bytes);
   try {
     const auto io = make_io(path);
     io->Read();
@@ -159,6 +124,7 @@ FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
       transforms.pop_front();  // its parts follow it
     else if (transforms.size() > 1)
       fail_reading(path, "it holds " + std::to_string(transforms.size()) + " transforms that are not one composite; give them one by one");
+    if (transforms.empty()) fail_reading(path, "it holds a composite of no transform");
     return chained(path, transforms);
   } catch (const IoError&) {
     throw;

@@ -133,6 +133,27 @@ TEST(TransformFile, ACompositeMayDisplaceFirst) {
   expect_io_error([&] { read_transform(folder / "two.tfm"); }, {"two displacement fields"});
 }
 
+/// What would make ITK abort the program or free twice.
+TEST(TransformFile, AFieldWithoutAGridIsRefused) {
+  const TemporaryFolder folder;
+  const std::string rest = " 10 20 30 1 2 3 1 0 0 0 1 0 0 0 1", six = "1 2 3 4 5 6 ";
+  const auto refused = [&](const std::string& vectors, const std::string& grid, const std::string& words) {
+    write_bytes(folder / "f.tfm", text_head + text_transform("DisplacementFieldTransform_double_3_3", vectors, grid));
+    expect_io_error([&] { read_transform(folder / "f.tfm"); }, {words});
+  };
+  refused("", "0 0 0" + rest, "a side of no voxels");
+  refused(six, "2 0 1" + rest, "a side of no voxels");
+  refused(six, "1.5 2 1" + rest, "a side of no voxels");
+  refused(six, "2 2 2" + rest, "three numbers a voxel");
+  refused(six, "2 1 1 10 20 30", "6 fixed parameters instead of 18");
+  refused(six, "2 1 1 10 20 30 1 nan 3 1 0 0 0 1 0 0 0 1", "not finite");
+  refused(six, "2 1 1 10 inf 30 1 2 3 1 0 0 0 1 0 0 0 1", "not finite");
+  refused(six, "2 1 1 10 20 30 1 -2 3 1 0 0 0 1 0 0 0 1", "not positive");
+  refused(six, "2 1 1 10 20 30 1 2 3 1 0 0 1 0 0 0 0 1", "span no volume");
+  write_bytes(folder / "empty.tfm", text_head + "Transform: CompositeTransform_double_3_3\n");
+  expect_io_error([&] { read_transform(folder / "empty.tfm"); }, {"a composite of no transform"});
+}
+
 TEST(TransformFile, ADisplacementFileIsATransform) {
   const TemporaryFolder folder;
   const Geometry grid = oblique_grid({5, 4, 3});
