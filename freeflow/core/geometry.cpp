@@ -48,11 +48,13 @@ PointMap to_point_map(const Eigen::Affine3d& affine) {
   return map;
 }
 
-PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving) {
-  if (world_transform.matrix().isIdentity(0) && fixed.spacing == moving.spacing && fixed.origin == moving.origin &&
-      fixed.direction == moving.direction)
-    return {};
-  return to_point_map(moving.world_to_index() * world_transform * fixed.index_to_world());
+IndexMaps::IndexMaps(const Geometry& fixed, const Geometry& moving)
+    : to_world_(fixed.index_to_world()), to_index_(moving.world_to_index()),
+      same_axes_(fixed.spacing == moving.spacing && fixed.origin == moving.origin && fixed.direction == moving.direction) {}
+
+PointMap IndexMaps::of(const Eigen::Affine3d& world_transform) const {
+  if (same_axes_ && world_transform.matrix().isIdentity(0)) return {};
+  return to_point_map(to_index_ * world_transform * to_world_);
 }
 
 }  // namespace freeflow

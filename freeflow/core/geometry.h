@@ -33,6 +33,18 @@ PointMap to_point_map(const Eigen::Affine3d& affine);
 
 /// Maps fixed voxel indices to moving voxel indices through a world transform (fixed point to moving point). The identity, without the
 /// rounding of a way through the world, where the transform is the identity and both grids lie alike.
-PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving);
+class IndexMaps {
+ public:
+  IndexMaps(const Geometry& fixed, const Geometry& moving);
+  PointMap of(const Eigen::Affine3d& world_transform) const;
+
+ private:
+  Eigen::Affine3d to_world_, to_index_;
+  bool same_axes_;
+};
+/// The one for a single transform.
+inline PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving) {
+  return IndexMaps(fixed, moving).of(world_transform);
+}
 
 }  // namespace freeflow

@@ -33,8 +33,10 @@ CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level, const C
     : ctx_(ctx), level_(level), center_(content.center), record_(record), scorer_(ctx, level.fixed, level.moving, batch) {}
 
 double CandidateSearch::score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling, double smallest_overlap) {
+  const IndexMaps between(level_.fixed.geometry(), level_.moving.geometry());
   std::vector<PointMap> maps;
-  for (const LinearCandidate& c : candidates) maps.push_back(index_map(level_.fixed.geometry(), c.world, level_.moving.geometry()));
+  maps.reserve(candidates.size());
+  for (const LinearCandidate& c : candidates) maps.push_back(between.of(c.world));
   const std::vector<CandidateScore> scores = scorer_.score(ctx_, maps, sampling, smallest_overlap);
   double largest = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {

@@ -85,15 +85,13 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
   CandidateSearch search(ctx, setting.levels[0], content, setting.record);
   const AboutCenters about(setting.levels, start);
   const auto rotations = [](int stride) {
-    std::vector<Eigen::Matrix3d> result;
-    for (int z = 0; z < 360; z += stride)
-      for (int y = 0; y < 360; y += stride)
-        for (int x = 0; x < 360; x += stride) {
-          const Eigen::Vector3d a = Eigen::Vector3d(x, y, z) * (EIGEN_PI / 180);
-          result.push_back((Eigen::AngleAxisd(a.z(), Eigen::Vector3d::UnitZ()) * Eigen::AngleAxisd(a.y(), Eigen::Vector3d::UnitY()) *
-                            Eigen::AngleAxisd(a.x(), Eigen::Vector3d::UnitX()))
-                               .toRotationMatrix());
-        }
+    std::vector<Eigen::Matrix3d> about_axis[3], result;
+    for (int axis = 0; axis < 3; ++axis)
+      for (int degrees = 0; degrees < 360; degrees += stride)
+        about_axis[axis].push_back(Eigen::AngleAxisd(degrees * EIGEN_PI / 180, Eigen::Vector3d::Unit(axis)).toRotationMatrix());
+    for (const Eigen::Matrix3d& z : about_axis[2])
+      for (const Eigen::Matrix3d& y : about_axis[1])
+        for (const Eigen::Matrix3d& x : about_axis[0]) result.push_back(z * y * x);
     return result;
   };
   std::vector<LinearCandidate> coarse;
