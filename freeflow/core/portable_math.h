@@ -82,9 +82,9 @@ FREEFLOW_HD float divided(float a, float b) {
 #ifdef __CUDA_ARCH__
   float r;
   asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(b));
-  r = fmaf(r, fmaf(-b, r, 1.0f), r);
+  r = fma_(r, fma_(-b, r, 1.0f), r);
   const float q = a * r;
-  return fmaf(r, fmaf(-b, q, a), q);
+  return fma_(r, fma_(-b, q, a), q);
 #else
   return a / b;
 #endif

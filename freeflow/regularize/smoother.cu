@@ -1,4 +1,4 @@
-// Bundles of neighbouring lines, one lane each, pass through shared memory, so that everything is read and written once and in whole
+// Bundles of neighbouring lines pass through shared memory, so that everything is read and written once and in whole
 // sectors whatever the axis. Rows of the tile are one word longer than the bundle: its transposed side has no bank conflicts either.
 //   separable  a warp sums eight neighbouring outputs in registers: eight values and eight weights serve 64 multiplications;
 //   recursive  a warp runs along sixteen lines, half of its lanes forwards, the others backwards. Lines too long for shared memory are

@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <cstdint>
 
 #include <freeflow/core/error.h>
 #include <freeflow/core/for_each_voxel.h>
@@ -28,8 +27,6 @@ SymmetricKl::SymmetricKl(Context& ctx, Extent extent, KlKernel kernel, BlockShap
   const std::vector<BlockShape> shapes = kl_block_shapes();
   require(std::find(shapes.begin(), shapes.end(), shape) != shapes.end(),
           "there is no kernel with blocks of " + std::to_string(shape.x) + "x" + std::to_string(shape.y) + " threads; take 32x16");
-  require(extent.count() <= UINT32_MAX,
-          "the unbiased term takes at most 2^32 - 1 voxels; " + std::to_string(extent.count()) + " were given");
   if (!ctx.device().is_cuda()) windows_ = Buffer<float>(ctx, kl_window_floats(extent) * ctx.threads());
 }
 

@@ -5,8 +5,8 @@
 // through shared memory; those across z stay in its registers, for they go to itself, one and two planes later. The outermost threads
 // compute fluxes alone, so blocks overlap by two columns. Both shared windows, of u's plane and of the fluxes, are double, so that a plane
 // needs one barrier; the plane after next is loaded before it is waited for. Instructions bound it, so the loop is written for few of them:
-// a column at the volume's border writes its neighbour's flux beyond it too and nobody asks where he is, and the sides of the windows are
-// constants.
+// a column at the volume's border also writes the fluxes beyond it, so that no column has to choose what it reads, and the sides of the
+// windows are constants.
 //
 // `recompute`: a thread owns a voxel's column as well, u's five planes about it stand in shared memory, and the six neighbours' fluxes
 // are computed from them by every thread for itself.
@@ -27,7 +27,8 @@ namespace {
 
 __device__ int clamped(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-/// Where a column's voxels are in a component's volume; x, y and z beyond it mean its border (z from 0 on).
+/// Where a column's voxels are in a component's volume, in 32 bits (a Geometry has fewer than 2^31 voxels); x, y and z beyond it mean
+/// its border (z from 0 on).
 struct Column {
   std::uint32_t position, slice;
   int slices;
@@ -68,8 +69,8 @@ class ReuseColumn {
         inside_((x_ >= 0) & (x_ < n_.x) & (y_ >= 0) & (y_ < n_.y)),
         writes_(inside_ & (threadIdx.x > 0) & (threadIdx.x < TX - 1) & (threadIdx.y > 0) & (threadIdx.y < TY - 1)),
         at_border_(writes_ & ((x_ == 0) | (x_ == n_.x - 1) | (y_ == 0) | (y_ == n_.y - 1))), has_rim_(id_ < Rim<TX, TY>::count), rim_(id_),
-        column_(n_, x_, y_), rim_column_(n_, blockIdx.x * (TX - 2) - 1 + rim_.x, blockIdx.y * (TY - 2) - 1 + rim_.y),
-        out_(Column(n_, x_, y_).at(z0_)), sx_(difference_scale(x_, n_.x)), sy_(difference_scale(y_, n_.y)) {}
+        column_(n_, x_, y_), rim_column_(n_, blockIdx.x * (TX - 2) - 1 + rim_.x, blockIdx.y * (TY - 2) - 1 + rim_.y), out_(column_.at(z0_)),
+        sx_(difference_scale(x_, n_.x)), sy_(difference_scale(y_, n_.y)) {}
 
   /// The planes of the chunk and one on either side; the force of a plane follows the fluxes of the plane above.
   __device__ void march() {

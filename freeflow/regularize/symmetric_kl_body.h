@@ -14,9 +14,9 @@ namespace freeflow {
 struct KlForce {
   FieldView<const float> u;
   FieldView<float> force;
-  float scale;  // weight / voxels
-  bool add;     // to what the force holds
-  std::size_t voxels;
+  float scale;         // weight / voxels
+  bool add;            // to what the force holds
+  std::size_t voxels;  // of the extent, multiplied once
 
   FREEFLOW_HD void store(std::size_t i, float sum) const { force.data[i] = add ? fma_(scale, sum, force.data[i]) : scale * sum; }
   /// All three components of voxel i.

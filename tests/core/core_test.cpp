@@ -171,6 +171,12 @@ TEST_P(Loops, QuotientsAreRoundedCorrectly) {
     wrong += found[n + i] != float(double(1.2345678f + float(i % 1024)) / b);
   }
   EXPECT_EQ(wrong, 0);
+  // Denominators whose reciprocal is hardest to round: all ones in the mantissa, from 2^-60 on.
+  Volume<float> ones(ctx, plain_geometry({119, 2, 1}));
+  const Quotients hard{1u << 23, ones.view(), (1u << 23) - 1};
+  for_each_voxel(ctx, Extent{119, 1, 1}, hard);
+  const std::vector<float> rounded = ones.to_host(ctx);
+  for (int i = 0; i < 119; ++i) EXPECT_EQ(rounded[i], float(double(hard.denominator(i) - 1.0f) / hard.denominator(i))) << i;
   for (const float no : {0.0f, -1.0f, 1e-30f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN}) EXPECT_FALSE(is_moderate(no)) << no;
   for (const float yes : {0x1p-60f, 0.5f, 1.0f, 3e5f, 0x1.fffffep59f}) EXPECT_TRUE(is_moderate(yes)) << yes;
 }

@@ -22,8 +22,9 @@ struct Logarithm {
 struct Quotients {
   std::uint32_t step;
   VolumeView<float> out;
+  std::uint32_t first = 0;  // after 2^-60
   FREEFLOW_HD float denominator(int i) const {
-    const std::uint32_t bits = (67u << 23) + std::uint32_t(i) * step;
+    const std::uint32_t bits = (67u << 23) + first + std::uint32_t(i) * step;
     float b;
     memcpy(&b, &bits, sizeof b);
     return b;
