@@ -80,9 +80,6 @@ DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
 Masks DeviceInputs::masks() const { return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask}; }
 
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs) {
-  const auto is_word = [](const std::string& text) { return text == "identity" || text == "center" || text == "moments"; };
-  require(init.size() == 1 || (init.size() == 2 && !is_word(init[0]) && !is_word(init[1])),
-          "--init takes one start, or a displacement field and then an affine");
   FileTransform start;
   if (init[0] == "center") {
     start.affine.translation() = inputs.moving.geometry.center() - inputs.fixed.geometry.center();
@@ -92,9 +89,9 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
     start = read_transform(init[0]);
   }
   if (init.size() == 2) {
-    require(start.displacement && start.affine.isApprox(Eigen::Affine3d::Identity()),
+    require(start.displacement.has_value(),
             "--init '" + init[0] + "' is no displacement field: list the field first, then the affine, as antsApplyTransforms takes them");
-    start.affine = read_affine(init[1]);
+    start.affine = read_affine(init[1]) * start.affine;
   }
   if (start.displacement)
     inputs.warnings.insert(inputs.warnings.end(), start.displacement->warnings.begin(), start.displacement->warnings.end());

@@ -37,21 +37,25 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
   Stopwatch watch;
 
   Inputs inputs = read_inputs(common);
-  const FileTransform start = initial_transform(common.init, inputs);
-  const bool displaced = start.displacement.has_value();
-  require(!displaced || common.linear == "none" || found["linear"].defaulted(),
-          "--linear " + common.linear + " cannot follow the displacement that --init gives; leave it out");
+  FileTransform start = initial_transform(common.init, inputs);
   options.initial = start.affine;
+  DisplacementField initial_displacement;
+  const bool displaced = start.displacement.has_value();
+  if (displaced) {
+    require(common.linear == "none" || found["linear"].defaulted(),
+            "--linear " + common.linear + " cannot follow the displacement that --init gives; leave it out");
+    options.initial_displacement = &initial_displacement;
+    options.validate();
+    if (common.linear != "none") inputs.warnings.push_back("--init gives a displacement, so there is no linear stage");
+  }
   const auto warn = [&](const std::vector<std::string>& warnings) { print_warnings(program, warnings, common); };
   warn(inputs.warnings);
   const DeviceInputs on_device(ctx, inputs);
   const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
   const Masks masks = on_device.masks();
-  DisplacementField initial_displacement;
   if (displaced) {
     initial_displacement = DisplacementField(ctx, start.displacement->geometry, start.displacement->planes);
-    options.initial_displacement = &initial_displacement;
-    options.validate();
+    start.displacement.reset();
   }
   seconds.reading = watch.lap();
   stop_if_interrupted();

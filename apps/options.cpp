@@ -23,8 +23,9 @@ po::options_description common_options(CommonOptions& v) {
       ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"), "only fixed voxels above 0.5 here count")           //
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"), "only moving voxels above 0.5 here count")        //
       ("init", po::value(&v.init)->default_value(v.init, "identity")->value_name("FILE|moments|center|identity"),
-       "where to start: an ITK transform (.mat, .tfm, .txt, .h5; fixed to moving), a displacement field, or both as antsApplyTransforms "
-       "lists them (--init 1Warp.nii.gz --init 0GenericAffine.mat); centres of mass, or centres of the grids")  //
+       "where to start: an ITK transform (.mat, .tfm, .txt, .h5; fixed to moving), centres of mass, or centres of the grids; ffdreg and "
+       "fluidreg also take a displacement field, or both as antsApplyTransforms lists them (--init 1Warp.nii.gz --init "
+       "0GenericAffine.mat; --levels 1 keeps their detail)")  //
       ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
        "linear stage before the nonrigid one, from any starting rotation; none: start as --init says, which is all there is after a "
        "displacement");
@@ -168,6 +169,12 @@ void print_warnings(const std::string& program, const std::vector<std::string>& 
   for (const std::string& warning : warnings) std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
 }
 
+namespace {
+
+bool is_start_word(const std::string& text) { return text == "identity" || text == "center" || text == "moments"; }
+
+}  // namespace
+
 void validate(const CommonOptions& o) {
   require(!o.fixed.empty(), "name the fixed image with -f FILE");
   require(!o.moving.empty(), "name the moving image with -m FILE");
@@ -180,6 +187,8 @@ void validate(const CommonOptions& o) {
           "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
   require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
+  require(o.init.size() == 1 || (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
+          "--init takes one start, or a displacement field and then an affine");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   parse_interpolation(o.interpolation);

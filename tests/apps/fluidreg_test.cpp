@@ -125,6 +125,7 @@ TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
   expect_refusal(run(fluidreg + images + "-o out_ --symmetric" + start), "velocity");
   expect_refusal(run(fluidreg + images + "-o out_ --init a_0GenericAffine.mat --init a_1Warp.nii.gz"), "list the field first");
   expect_refusal(run(fluidreg + images + "-o out_ --init moments --init a_1Warp.nii.gz"), "--init takes one start");
+  expect_refusal(run(fluidreg + images + "-o a_" + start), "is also an input");
 }
 
 TEST_F(Fluidreg, RefusesUnusableCalls) {

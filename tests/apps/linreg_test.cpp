@@ -98,6 +98,9 @@ TEST_F(Linreg, TakesEverySearchAndStart) {
     ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init start.tfm --search " + search).status, 0) << search;
     EXPECT_LT(error("a_0GenericAffine.mat"), 0.8) << search;
   }
+  const Geometry grid = read_image((folder / "f.nii.gz").string()).geometry;
+  write_displacement((folder / "u.nii.gz").string(), grid, std::vector<float>(3 * grid.extent.count()));
+  expect_refusal(run(linreg + " -f f.nii.gz -m m.nii.gz -o out_ --init u.nii.gz"), "holds a displacement");
   for (const std::string init : {"moments", "center", "identity"}) {
     ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init " + init).status, 0) << init;
     EXPECT_LT(error("a_0GenericAffine.mat"), 0.8) << init;

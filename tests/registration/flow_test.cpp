@@ -165,6 +165,8 @@ TEST_P(Flow, StartsFromADisplacement) {
   const Phantom p = usual_phantom(false);
   FlowOptions o = quick();
   EXPECT_LT(distance_from_start(ctx, p, o), 1e-9);
+  EXPECT_LT(distance_from_start(ctx, p, o, true), 0.01);
+  EXPECT_LT(distance_from_start(ctx, p, o, true, 3), 0.1) << "sampled on the coarsest grid";
   o.model = FlowModel::demons;
   o.demons = DemonsKind::esm;
   EXPECT_LT(distance_from_start(ctx, p, o), 1e-9);
