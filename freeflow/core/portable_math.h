@@ -47,12 +47,12 @@ FREEFLOW_HD double log_positive(double x) {
 }
 
 /// Natural logarithm of a positive, normal float, to about 1 ulp, with the same bits on every backend (the polynomial of Moshier's Cephes,
-/// logf): no division, no branch.
+/// logf): no division, no branch. Of any other float some number.
 FREEFLOW_HD float log_positive(float x) {
-  std::int32_t bits;
+  std::uint32_t bits;  // unsigned: a caller may ask first and find out later that x was not positive
   memcpy(&bits, &x, sizeof bits);
-  const std::int32_t exponent = (bits - 0x3F3504F3) >> 23;  // so that m lies in [sqrt(1/2), sqrt(2))
-  bits -= exponent * (1 << 23);
+  const std::int32_t exponent = std::int32_t(bits - 0x3F3504F3u) >> 23;  // so that m lies in [sqrt(1/2), sqrt(2))
+  bits -= std::uint32_t(exponent) << 23;
   float m;
   memcpy(&m, &bits, sizeof m);
   const float f = m - 1.0f, f2 = f * f, e = float(exponent);
