@@ -86,6 +86,7 @@ int run(int argc, char** argv) {
   Stopwatch watch;
 
   Inputs inputs = read_inputs(o.common);
+  for (const std::string& warning : idle_options(o.common, found)) inputs.warnings.push_back(warning);
   linear.initial = initial_affine(o.common.init, inputs);
   print_warnings("linreg", inputs.warnings, o.common);
   const DeviceInputs on_device(ctx, inputs);

@@ -37,6 +37,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
   Stopwatch watch;
 
   Inputs inputs = read_inputs(common);
+  for (const std::string& warning : idle_options(common, found)) inputs.warnings.push_back(warning);
   FileTransform start = initial_transform(common.init, inputs);
   options.initial = start.affine;
   DisplacementField initial_displacement;

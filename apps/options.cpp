@@ -164,6 +164,19 @@ void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suff
   protect_inputs(o.output, inputs, suffixes);
 }
 
+std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {
+  const bool information = o.similarity == "nmi" || o.similarity == "mi", ratio = o.similarity == "cr", local = o.similarity == "lncc";
+  const std::pair<const char*, bool> looked_at[] = {
+      {"bins", information || ratio}, {"estimator", information}, {"histogram-scheme", information},
+      {"ratio-scheme", ratio},        {"cr-of-fixed", ratio},     {"cr-border", ratio},
+      {"lncc-radius", local}};
+  std::vector<std::string> warnings;
+  for (const auto& [option, used] : looked_at)
+    if (!used && !found[option].defaulted())
+      warnings.push_back("--" + std::string(option) + " changes nothing with --similarity " + o.similarity);
+  return warnings;
+}
+
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet) {
   if (quiet) return;
   for (const std::string& warning : warnings) std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());

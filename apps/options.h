@@ -59,6 +59,9 @@ Interpolation parse_interpolation(const std::string& word, const std::string& op
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes);
 void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes);
 
+/// A sentence for each option that was given but that the chosen measure does not look at.
+std::vector<std::string> idle_options(const CommonOptions& o, const boost::program_options::variables_map& found);
+
 /// Warnings on stderr, unless quiet.
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet);
 inline void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o) {

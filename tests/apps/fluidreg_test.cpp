@@ -128,6 +128,22 @@ TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
   expect_refusal(run(fluidreg + images + "-o a_" + start), "is also an input");
 }
 
+TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
+  const std::string given =
+      " --lncc-radius 3 --bins 32 --estimator hard --cr-of-fixed --cr-border 4 --iterations 1 --levels 1 --linear none";
+  const auto warnings = [&](const std::string& measure) {
+    const Outcome o = run(fluidreg + images + "-o a_ -s " + measure + given);
+    EXPECT_EQ(o.status, 0) << o.err;
+    return o.err;
+  };
+  const std::string ssd = warnings("ssd"), nmi = warnings("nmi");
+  for (const std::string option : {"--lncc-radius", "--bins", "--estimator", "--cr-of-fixed", "--cr-border"})
+    EXPECT_NE(ssd.find(option + " changes nothing with --similarity ssd"), std::string::npos) << ssd;
+  EXPECT_NE(nmi.find("--lncc-radius"), std::string::npos) << nmi;
+  EXPECT_EQ(nmi.find("--bins"), std::string::npos) << nmi;
+  EXPECT_EQ(nmi.find("--estimator"), std::string::npos) << nmi;
+}
+
 TEST_F(Fluidreg, RefusesUnusableCalls) {
   const std::string call = fluidreg + images + "-o out_ ";
   expect_refusal(run(fluidreg), "-f FILE");
