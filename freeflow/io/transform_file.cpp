@@ -12,7 +12,6 @@
 #include <array>
 #include <cstdint>
 #include <exception>
-#include <fstream>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>

@@ -6,9 +6,9 @@
 // The force is the exact -d sKL / d u(x) of that sum, u in voxels, as the measures give theirs: minus the divergence of eq. 11,
 //   force_c(x) = sum over axes a of the central difference of L' dJ/d(d_a u_c),   L' = 1 + log J - 1 / J,
 // with the transposed one-sided differences at the border.
-// Where J <= 0 there is no logarithm: the force is NaN there and so is the energy. Nothing is clamped; a pipeline must not take such a
-// step. Cost of the force on a GPU: u is read and the force written once, 24 bytes a voxel (`reuse`); `recompute` reads the same and
-// computes more. Same bits on every device, from every kernel and block shape.
+// Where J <= 0 there is no logarithm: the force is NaN there and so is the energy; the force also where J lies outside [2^-60, 2^60).
+// Nothing is clamped; a pipeline must not take such a step. Cost of the force on a GPU: u is read and the force written once, 24 bytes a
+// voxel (`reuse`); `recompute` reads the same and computes more. Same bits on every device, from every kernel and block shape.
 #pragma once
 
 #include <optional>
