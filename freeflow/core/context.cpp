@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/context_state.h>
@@ -38,14 +39,21 @@ Device Device::parse(const std::string& text) {
 }
 
 ContextState::ContextState(Device device, int threads) : device(device), threads(threads > 0 ? threads : omp_get_max_threads()) {
-  if (!device.is_cuda()) return;
+  if (!device.is_cuda()) {
+    landing = std::aligned_alloc(64, Context::landing_bytes);
+    if (!landing) throw std::bad_alloc{};
+    return;
+  }
   if (device.index >= cuda_runtime::device_count()) throw DeviceError("there is no device " + device.name());
   stream = cuda_runtime::create_stream(device.index);
-  landing = cuda_runtime::allocate_host(landing_bytes);
+  landing = cuda_runtime::allocate_host(Context::landing_bytes);
 }
 
 ContextState::~ContextState() {
-  if (landing) cuda_runtime::deallocate_host(landing);
+  if (!device.is_cuda())
+    std::free(landing);
+  else if (landing)
+    cuda_runtime::deallocate_host(landing);
   if (stream) cuda_runtime::destroy_stream(stream);
 }
 
@@ -106,11 +114,13 @@ void Context::synchronize() {
 void Context::copy_to_device(void* target, const void* source, std::size_t bytes) { copy_on_device(target, source, bytes); }
 
 void Context::copy_to_host(void* target, const void* source, std::size_t bytes) {
-  const bool small = state_->landing && bytes <= ContextState::landing_bytes;
-  copy_on_device(small ? state_->landing : target, source, bytes);
+  const bool lands = device().is_cuda() && bytes <= landing_bytes;  // else the driver copies by way of its own page-locked memory
+  copy_on_device(lands ? landing() : target, source, bytes);
   synchronize();
-  if (small) std::memcpy(target, state_->landing, bytes);
+  if (lands) std::memcpy(target, landing(), bytes);
 }
+
+void* Context::landing() const { return state_->landing; }
 
 void Context::copy_on_device(void* target, const void* source, std::size_t bytes) {
   detail::make_current(*state_);

@@ -43,6 +43,10 @@ class Context {
   void copy_to_device(void* target, const void* host_source, std::size_t bytes);
   /// Waits for all queued work.
   void copy_to_host(void* host_target, const void* source, std::size_t bytes);
+  /// Host memory of landing_bytes that kernels may write too (page-locked on a GPU): a few numbers to be read after synchronize(), without
+  /// a copy. copy_to_host writes over it.
+  void* landing() const;
+  static constexpr std::size_t landing_bytes = 16384;
   void copy_on_device(void* target, const void* source, std::size_t bytes);
   void fill_zero(void* target, std::size_t bytes);
 

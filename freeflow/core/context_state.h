@@ -16,9 +16,7 @@ class ContextState {
   Device device;
   int threads = 1;
   void* stream = nullptr;
-  /// Page-locked, of landing_bytes: where what an iteration reads back lands, without the driver's own staging. Null on the CPU.
-  void* landing = nullptr;
-  static constexpr std::size_t landing_bytes = 16384;
+  void* landing = nullptr;  ///< of Context::landing_bytes
   ContextStatistics statistics;
 };
 

@@ -1,13 +1,11 @@
 #include <freeflow/registration/linear_cost.h>
 
-#include <array>
 #include <cmath>
 
 namespace freeflow {
 
 LinearCost::LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed, const Volume<float>& moving)
-    : ctx_(ctx), measure_(measure), fixed_(fixed), moving_(moving), force_(ctx, 3 * fixed.extent().count()),
-      scalars_(ctx, AffineGradient::terms + 1), sums_(ctx, fixed.extent()) {
+    : ctx_(ctx), measure_(measure), fixed_(fixed), moving_(moving), force_(ctx, 3 * fixed.extent().count()), sums_(ctx, fixed.extent()) {
   measure.prepare(ctx, {fixed, moving, index_map(fixed.geometry(), Eigen::Affine3d::Identity(), moving.geometry())});
 }
 
@@ -15,18 +13,13 @@ double LinearCost::evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 
   ++evaluations_;
   const Extent n = fixed_.extent();
   const FieldView<float> force{gradient ? force_.data() : nullptr, n};
-  double* cost = scalars_.data() + AffineGradient::terms;
+  double *cost = static_cast<double*>(ctx_.landing()), *moments = cost + 1;
   measure_.set_map(index_map(fixed_.geometry(), world, moving_.geometry()));
   measure_.evaluate(ctx_, {nullptr, n}, force, cost);
-  if (gradient) sums_.moments(ctx_, force, scalars_.data());
-  std::array<double, AffineGradient::terms + 1> host{};
-  if (!gradient) {
-    ctx_.copy_to_host(&host.back(), cost, sizeof(double));
-    return host.back();
-  }
-  ctx_.copy_to_host(host.data(), scalars_.data(), sizeof host);
-  *gradient = world_gradient(host.data(), fixed_.geometry(), world, moving_.geometry());
-  return host.back();
+  if (gradient) sums_.moments(ctx_, force, moments);
+  ctx_.synchronize();
+  if (gradient) *gradient = world_gradient(moments, fixed_.geometry(), world, moving_.geometry());
+  return *cost;
 }
 
 SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard& guard) {

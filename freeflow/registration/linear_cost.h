@@ -30,7 +30,6 @@ class LinearCost {
   SimilarityMeasure& measure_;
   const Volume<float>&fixed_, &moving_;
   Buffer<float> force_;
-  Buffer<double> scalars_;  // moments, cost
   AffineGradient sums_;
   std::optional<SsdCurvature> ssd_curvature_;
   int evaluations_ = 0;

@@ -47,6 +47,7 @@ void CorrelationRatio::prepare(Context& ctx, const ImagePair& images) {
   input_ = {fixed_.extent(), fixed_.view().data, std::as_const(moving_).view(), images.fixed_to_moving, {}, nullptr, 1};
   plan_ = RatioPlan(ctx, options_.scheme, shape, input_);
   sums_ = Buffer<std::uint64_t>(ctx, shape.words());
+  sums_.fill_zero(ctx);
   statistics_ = Buffer<RatioStatistics>(ctx, 1);
   means_ = Buffer<float>(ctx, bins);
 }
@@ -64,9 +65,8 @@ std::size_t CorrelationRatio::level_bytes(const Context& ctx, std::size_t fixed_
 
 void CorrelationRatio::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
   input_.u = u;
-  ratio_sums(ctx, plan_, input_, sums_.data());
-  ratio_statistics(ctx, plan_.shape, sums_.data(), 1, statistics_.data());
-  for_each_voxel(ctx, Extent{options_.bins, 1, 1}, RatioMeansBody{sums_.data(), statistics_.data(), options_.bins, means_.data(), cost});
+  add_ratio_sums(ctx, plan_, input_, sums_.data());
+  conclude_ratio(ctx, plan_.shape, sums_.data(), {statistics_.data(), means_.data(), cost});
   if (!force.data) return;
   warp_with_gradient(ctx, input_.moving, input_.map, u, warped_.view(), force);
   const RatioPlace place{{input_.map, {u.data, input_.extent}}, moving_.extent(), BorderWeight::of(plan_.shape)};

@@ -6,7 +6,6 @@ namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const RatioMovingBody&);
 template void for_each_voxel(backend::Cuda, Extent, const RatioFixedBody&);
-template void for_each_voxel(backend::Cuda, Extent, const RatioMeansBody&);
 template void for_each_voxel(backend::Cuda, Extent, const RatioForceBody&);
 template void for_each_voxel(backend::Cuda, Extent, const RatioParzenForceBody&);
 

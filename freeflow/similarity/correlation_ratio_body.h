@@ -30,20 +30,6 @@ struct RatioFixedBody {
   }
 };
 
-/// The mean of each bin as a part of the range; an empty bin has that of the whole. Also writes the cost.
-struct RatioMeansBody {
-  const std::uint64_t* sums;
-  const RatioStatistics* statistics;
-  int bins;
-  float* means;
-  double* cost;
-  FREEFLOW_HD void operator()(int bin, int, int) const {
-    const double n = double(sums[bin]);
-    means[bin] = float((n > 0 ? double(sums[bins + bin]) / n : statistics->mean) / double(RatioInput::most));
-    if (bin == 0) *cost = statistics->cost;
-  }
-};
-
 /// What a unit of weight and of intensity are worth: E = A / B with A the spread about the bins' means, B = N var, in
 /// parts of the range. A mean is where its sum of squares is least, so its own change does not count.
 struct RatioSlopes {

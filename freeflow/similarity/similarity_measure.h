@@ -27,9 +27,9 @@ class SimilarityMeasure {
   /// Replaces the linear map given to prepare: a linear registration moves it with every evaluation.
   virtual void set_map(const PointMap& fixed_to_moving) = 0;
 
-  /// Queues the evaluation at displacement u (voxels of the fixed level grid; null data: none): *cost, in device memory, gets the cost (NaN
-  /// without any overlap); force, unless its data is null, gets -d cost / d u(x), 0 where x has no counterpart. Neither
-  /// allocates nor waits.
+  /// Queues the evaluation at displacement u (voxels of the fixed level grid; null data: none): *cost, in device memory or at
+  /// ctx.landing(), gets the cost (NaN without any overlap), written once and never read; force, unless its data is null, gets
+  /// -d cost / d u(x), 0 where x has no counterpart. Neither allocates nor waits.
   virtual void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) = 0;
 
   /// Bytes of device memory that a level of this many fixed and moving voxels takes.

@@ -229,6 +229,39 @@ TEST_P(Ratio, CandidatesInOneLaunchAreThoseOfSingleOnes) {
   }
 }
 
+TEST_P(Ratio, ConcludingGivesMeansAndLeavesZeros) {
+  const int bins = 64;
+  const RatioShape shape{bins};
+  Images images = binned({61, 47, 33}, Content::structured, bins);
+  for (std::uint16_t& bin : images.fixed)
+    if (bin == 7) bin = 8;  // so bin 7 is empty
+  const OnTheDevice there(ctx, images);
+  const RatioPlan plan(ctx, RatioScheme::automatic, shape, there.input);
+  Buffer<std::uint64_t> sums(ctx, shape.words());
+  Buffer<RatioStatistics> statistics(ctx, 1), expected(ctx, 1);
+  Buffer<float> means(ctx, bins);
+  ratio_sums(ctx, plan, there.input, sums.data());
+  const std::vector<std::uint64_t> counted = sums.to_host(ctx);
+  ASSERT_EQ(counted[7], 0u);
+  ratio_statistics(ctx, shape, sums.data(), 1, expected.data());
+  const RatioStatistics whole = expected.to_host(ctx)[0];
+  double* cost = static_cast<double*>(ctx.landing());
+  for (int again = 0; again < 2; ++again) {
+    conclude_ratio(ctx, shape, sums.data(), {statistics.data(), means.data(), cost});
+    ctx.synchronize();
+    EXPECT_EQ(*cost, whole.cost);
+    EXPECT_EQ(statistics.to_host(ctx)[0].spread, whole.spread);
+    EXPECT_EQ(sums.to_host(ctx), std::vector<std::uint64_t>(shape.words(), 0));
+    const std::vector<float> mean = means.to_host(ctx);
+    for (int b = 0; b < bins; ++b) {
+      const double n = double(counted[b]), y = n > 0 ? double(counted[bins + b]) / n : whole.mean;
+      ASSERT_FLOAT_EQ(mean[b], float(y / RatioInput::most)) << b;
+    }
+    add_ratio_sums(ctx, plan, there.input, sums.data());
+    EXPECT_EQ(sums.to_host(ctx), counted);
+  }
+}
+
 /// A pair whose moving image is clipped, so that the library's clipping commutes with interpolation.
 struct Scene : PairScene {
   Scene() {

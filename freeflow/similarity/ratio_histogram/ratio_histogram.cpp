@@ -51,15 +51,28 @@ RatioPlan::RatioPlan(Context& ctx, RatioScheme wanted, const RatioShape& of, con
   backend::dispatch(ctx, [&](auto target) { prepare_ratio(ctx, target, *this, input); });
 }
 
-void ratio_sums(Context& ctx, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums) {
-  require(input.candidates >= 1 && input.candidates <= plan.most_candidates, "the plan was made for fewer candidates");
+void RatioPlan::require_fits(const RatioInput& input) const {
+  require(input.candidates >= 1 && input.candidates <= most_candidates, "the plan was made for fewer candidates");
   require(input.candidates == 1 || input.maps, "several candidates need their maps in device memory");
-  ctx.fill_zero(sums, input.candidates * plan.shape.words() * sizeof(std::uint64_t));
+}
+
+void add_ratio_sums(Context& ctx, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums) {
+  plan.require_fits(input);
   backend::dispatch(ctx, [&](auto target) { count_ratio(target, plan, input, sums); });
+}
+
+void ratio_sums(Context& ctx, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums) {
+  plan.require_fits(input);
+  ctx.fill_zero(sums, std::size_t(input.candidates) * plan.shape.words() * sizeof(std::uint64_t));
+  add_ratio_sums(ctx, plan, input, sums);
 }
 
 void ratio_statistics(Context& ctx, const RatioShape& shape, const std::uint64_t* sums, int candidates, RatioStatistics* statistics) {
   backend::dispatch(ctx, [&](auto target) { ratio_statistics(target, shape, sums, candidates, statistics); });
+}
+
+void conclude_ratio(Context& ctx, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion) {
+  backend::dispatch(ctx, [&](auto target) { conclude_ratio(target, shape, sums, conclusion); });
 }
 
 }  // namespace freeflow

@@ -35,17 +35,40 @@ std::size_t shared_bytes(const RatioPlan& plan) {
   return plan.scheme == RatioScheme::shared_atomic || plan.scheme == RatioScheme::shared_merge ? histogram : 0;
 }
 
-__global__ void __launch_bounds__(reduction::lanes)
-    statistics_kernel(int bins, double unit, const std::uint64_t* sums, RatioStatistics* statistics) {
+/// By a block, to its first thread.
+__device__ RatioStatistics block_statistics(int bins, double unit, const std::uint64_t* sums) {
   __shared__ double lane[reduction::lanes], term[RatioTerm::terms];
-  const RatioTerm body{{}, sums + blockIdx.x * (2 * std::size_t(bins) + 2), bins};
+  const RatioTerm body{{}, sums, bins};
   for (int t = 0; t < RatioTerm::terms; ++t) {
     lane[threadIdx.x] = int(threadIdx.x) < bins ? RatioTerm::combine(0.0, body(threadIdx.x, t)) : 0.0;
     fold_lanes(
         lane, [](double a, double b) { return RatioTerm::combine(a, b); }, term + t);
     __syncthreads();
   }
-  if (threadIdx.x == 0) statistics[blockIdx.x] = ratio_statistics_from(term, body.square(), unit);
+  return threadIdx.x == 0 ? ratio_statistics_from(term, body.square(), unit) : RatioStatistics{};
+}
+
+__global__ void __launch_bounds__(reduction::lanes)
+    statistics_kernel(int bins, double unit, const std::uint64_t* sums, RatioStatistics* statistics) {
+  const RatioStatistics found = block_statistics(bins, unit, sums + blockIdx.x * (2 * std::size_t(bins) + 2));
+  if (threadIdx.x == 0) statistics[blockIdx.x] = found;
+}
+
+/// Statistics, means and the next count's zeros in one launch: each costs more to launch than to do.
+__global__ void __launch_bounds__(reduction::lanes)
+    conclude_kernel(int bins, double unit, std::uint64_t* sums, RatioConclusion conclusion) {
+  __shared__ RatioStatistics whole;
+  const RatioStatistics found = block_statistics(bins, unit, sums);
+  const int bin = threadIdx.x;
+  if (bin == 0) {
+    *conclusion.statistics = whole = found;
+    *conclusion.cost = found.cost;
+    sums[2 * bins] = sums[2 * bins + 1] = 0;
+  }
+  __syncthreads();
+  if (bin >= bins) return;
+  conclusion.means[bin] = ratio_mean(sums, bins, bin, whole);
+  sums[bin] = sums[bins + bin] = 0;
 }
 
 }  // namespace
@@ -94,6 +117,11 @@ void count_ratio(backend::Cuda cuda, const RatioPlan& plan, const RatioInput& in
 
 void ratio_statistics(backend::Cuda cuda, const RatioShape& shape, const std::uint64_t* sums, int candidates, RatioStatistics* statistics) {
   statistics_kernel<<<candidates, reduction::lanes, 0, ratio::stream_of(cuda)>>>(shape.bins, double(shape.unit()), sums, statistics);
+  cuda_check(cudaGetLastError());
+}
+
+void conclude_ratio(backend::Cuda cuda, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion) {
+  conclude_kernel<<<1, reduction::lanes, 0, ratio::stream_of(cuda)>>>(shape.bins, double(shape.unit()), sums, conclusion);
   cuda_check(cudaGetLastError());
 }
 

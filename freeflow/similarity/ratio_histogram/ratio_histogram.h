@@ -104,6 +104,9 @@ class RatioPlan {
   /// call will bring. May wait. Throws InvalidArgument when the scheme cannot take this shape or launch, with the mend.
   RatioPlan(Context& ctx, RatioScheme scheme, const RatioShape& shape, const RatioInput& input, const RatioLaunch& launch = {});
 
+  /// Throws InvalidArgument where a call brings more candidates than the plan is for, or several without maps.
+  void require_fits(const RatioInput& input) const;
+
   /// Of conflict_free: the fixed grid in tiles of at most `workload_bound` voxels, each sorted by bin.
   struct Presort {
     Buffer<std::uint16_t> slot;          ///< per voxel: its place in the sorted tile, no_value for none
@@ -119,7 +122,9 @@ class RatioPlan {
   Presort presort;
 };
 
-/// Counts into `sums` (device memory, input.candidates times shape.words()), overwriting it. Neither allocates nor waits.
+/// Counts into `sums` (device memory, input.candidates times shape.words()), which must hold zeros. Neither allocates nor waits.
+void add_ratio_sums(Context& ctx, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums);
+/// The same, overwriting `sums`.
 void ratio_sums(Context& ctx, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums);
 
 /// What the sums say about one candidate.
@@ -132,5 +137,15 @@ struct RatioStatistics {
 
 /// The statistics of each candidate; both in device memory. Does not wait.
 void ratio_statistics(Context& ctx, const RatioShape& shape, const std::uint64_t* sums, int candidates, RatioStatistics* statistics);
+
+/// What a measure wants of one candidate's sums; device memory.
+struct RatioConclusion {
+  RatioStatistics* statistics;
+  float* means;  ///< of each bin, as a part of the range of y; an empty bin has that of the whole
+  double* cost;
+};
+
+/// Concludes one candidate in one launch, and leaves zeros in `sums` for the next add_ratio_sums. Does not wait.
+void conclude_ratio(Context& ctx, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion);
 
 }  // namespace freeflow
