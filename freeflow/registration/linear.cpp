@@ -195,8 +195,7 @@ std::optional<LinearRefinement> parse_linear_refinement(std::string_view name) {
 }
 
 bool LinearOptions::refines() const {
-  const bool by_itself = search == LinearSearch::automatic && model != LinearModel::rigid;
-  return refinement == LinearRefinement::blocks || (refinement == LinearRefinement::automatic && by_itself);
+  return refinement == LinearRefinement::blocks || (refinement == LinearRefinement::automatic && search == LinearSearch::automatic);
 }
 
 int LinearOptions::iterations_of_level(int level, int levels_kept) const {

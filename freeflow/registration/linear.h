@@ -33,8 +33,8 @@ enum class LinearSearch {
 std::optional<LinearSearch> parse_linear_search(std::string_view name);
 
 enum class LinearRefinement {
-  /// Blocks where something besides a rotation is free and the search is automatic: two people differ in ways that no linear transform
-  /// follows, and then the measure of the whole is the largest structure's. The same object moved rigidly has no such conflict.
+  /// Blocks where the search is automatic: two heads differ in ways that no linear transform follows, and then the measure of the whole is
+  /// the largest structure's. Where half of the blocks agree with the measure, as for one object moved rigidly, its answer stays.
   automatic,
   /// After the search, on the finest level: blocks matched by correlation, and the transform fitted to the best 30 % (Ourselin 2001).
   blocks,
