@@ -114,6 +114,7 @@ class Denoiser {
 
   NonlocalMeansResult run() {
     auto last = Clock::now();
+    refuse_nan();
     make_band();
     estimate_noise();
     plan();
@@ -140,6 +141,15 @@ class Denoiser {
   }
 
   float farthest() const { return options_.limit ? float(*options_.limit) : std::numeric_limits<float>::max(); }
+
+  void refuse_nan() {
+    const std::size_t n = distance_.extent().count();
+    const Buffer<double> count(ctx_, 1);
+    reduce(ctx_, n, 1, NanCountBody{{}, distance_.view().data}, ReduceWorkspace(ctx_, n, 1), count.data());
+    const double missing = count.to_host(ctx_)[0];
+    require(missing == 0, "the distance is not a number in " + std::to_string(std::int64_t(missing)) +
+                              " voxels; give it a value everywhere, any large one far from the surface");
+  }
 
   void make_band() {
     const Geometry& g = distance_.geometry();

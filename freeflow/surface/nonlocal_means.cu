@@ -21,6 +21,7 @@ template void reduce(backend::Cuda, std::size_t, int, const WeightSumBody&, doub
 template void reduce(backend::Cuda, std::size_t, int, const ChangeSumBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const ShiftBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const ChangeMaxBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const NanCountBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const MarkCountBody&, double*, double*);
 
 }  // namespace freeflow

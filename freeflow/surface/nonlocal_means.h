@@ -79,7 +79,7 @@ struct NonlocalMeansResult {
 };
 
 /// `distance`: signed, mm, negative inside; exact near the surface at least. Throws InvalidArgument (options, an empty band, a patch larger
-/// than the volume, a band of fewer elements than neighbours), RegistrationError when no surface is left, Cancelled.
+/// than the volume, a band of fewer elements than neighbours, NaN), RegistrationError when no surface is left, Cancelled.
 NonlocalMeansResult nonlocal_means(Context& ctx, const Volume<float>& distance, const NonlocalMeansOptions& options,
                                    NonlocalMeansObserver* observer = nullptr);
 

@@ -310,6 +310,11 @@ struct StrayBody {
   }
 };
 
+struct NanCountBody : SumBody {
+  const float* value;
+  FREEFLOW_HD double operator()(std::size_t i, int) const { return value[i] == value[i] ? 0 : 1; }
+};
+
 struct MarkCountBody : SumBody {
   const float* marked;
   FREEFLOW_HD double operator()(std::size_t i, int) const { return marked[i]; }

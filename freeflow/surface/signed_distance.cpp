@@ -45,6 +45,7 @@ Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceS
 
 Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double iso, Inside inside) {
   const Geometry& g = image.geometry();
+  g.validate("the image");
   Buffer<SurfaceSeed> seed(ctx, g.extent.count());
   Volume<float> mask(ctx, g);
   const SeedBody body{image.view(), float(iso), inside == Inside::above, sides_of(g), seed.data()};
@@ -55,6 +56,7 @@ Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double i
 
 Volume<float> signed_distance(Context& ctx, const Geometry& geometry, const std::vector<SurfaceSeed>& seeds,
                               const std::vector<float>& inside) {
+  geometry.validate("the distance");
   require(seeds.size() == geometry.extent.count(), "the number of seeds does not fit the geometry");
   const Volume<float> mask(ctx, geometry, inside);
   return distance_to(ctx, geometry, Buffer<SurfaceSeed>(ctx, seeds), mask.view());

@@ -23,7 +23,7 @@ struct SurfaceSeed {
 };
 
 /// Distance to where `image` crosses `iso`; inside is where it lies above (strictly) or below (not strictly above). Voxels that are NaN lie
-/// outside. Throws RegistrationError when there is no crossing.
+/// outside. Throws RegistrationError when there is no crossing, InvalidArgument when the geometry is unusable.
 Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double iso, Inside inside);
 
 /// Distance to given pieces of surface; `inside` is 1 inside and 0 outside, both in voxel order.

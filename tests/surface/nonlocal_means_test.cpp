@@ -302,6 +302,11 @@ TEST_P(NonlocalMeans, RefusesWhatItCannotDo) {
   EXPECT_THROW(nonlocal_means(ctx, far, options), InvalidArgument);  // an empty band
   options.patch = 4;
   EXPECT_THROW(nonlocal_means(ctx, thin, options), InvalidArgument);
+  const Geometry cube = plain_geometry({16, 16, 16});
+  std::vector<float> distance = noisy_ball(cube, 5, 0.1f);
+  EXPECT_NO_THROW(nonlocal_means(ctx, Volume<float>(ctx, cube, distance), {}));
+  distance[0] = NAN;  // far from the surface
+  EXPECT_THROW(nonlocal_means(ctx, Volume<float>(ctx, cube, distance), {}), InvalidArgument);
 }
 
 FREEFLOW_ON_EVERY_DEVICE(NonlocalMeans);

@@ -103,6 +103,15 @@ TEST_P(SignedDistance, WithoutASurfaceIsRefused) {
   EXPECT_THROW(signed_distance(ctx, Volume<float>(ctx, g, std::vector<float>(125, 1.0f)), 0.5, Inside::above), RegistrationError);
 }
 
+TEST_P(SignedDistance, OfAnUnusableGeometryIsRefused) {
+  Geometry g = plain_geometry({5, 5, 5});
+  g.spacing.y() = 0;
+  std::vector<float> half(125, 0.0f);
+  std::fill_n(half.begin(), 50, 1.0f);
+  EXPECT_THROW(signed_distance(ctx, Volume<float>(ctx, g, half), 0.5, Inside::above), InvalidArgument);
+  EXPECT_THROW(signed_distance(ctx, g, std::vector<SurfaceSeed>(125), half), InvalidArgument);
+}
+
 /// An octahedron cut `levels` times and drawn onto a ball.
 TriangleMesh ball_mesh(const Vector3d& at, double radius, int levels) {
   TriangleMesh mesh{{{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}},
