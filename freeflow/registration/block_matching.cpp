@@ -11,7 +11,8 @@ namespace freeflow {
 
 namespace {
 
-constexpr int lanes = 8;  // offsets along x, one more than there are
+constexpr int lanes = 8;      // offsets along x, one more than there are
+constexpr int row_room = 16;  // of a region's row, with the lanes beyond
 using Row = float[lanes];
 
 /// One block of the CPU: all offsets of a row at once.
@@ -28,10 +29,7 @@ class BlockSearch {
       variation_ = fma_(fixed_[k][j][i], fixed_[k][j][i], variation_);
     });
     const float centre = in.warped(x, y, z), moving_level = centre == centre ? centre : 0.0f;
-    for (int k = 0; k < block::region; ++k)
-      for (int j = 0; j < block::region; ++j)
-        for (int i = 0; i < block::region; ++i)
-          region_[k][j][i] = block::region_voxel(in.warped, x + i - block::reach, y + j - block::reach, z + k - block::reach, moving_level);
+    fill_region(in.warped, x - block::reach, y - block::reach, z - block::reach, moving_level);
   }
 
   BlockMatch best(float least_variation) {
@@ -59,18 +57,47 @@ class BlockSearch {
         for (int i = 0; i < block::width; ++i) f(i, j, k);
   }
 
-  /// A plane of offsets at a time: its sums stay in registers.
+  /// Most regions lie inside the image: their rows are copied whole.
+  void fill_region(VolumeView<const float> image, int x, int y, int z, float level) {
+    const Extent n = image.extent;
+    const auto within = [](int begin, int voxels) { return begin >= 0 && begin + block::region <= voxels; };
+    const bool inside = within(x, n.x) && within(y, n.y) && within(z, n.z);
+    for (int k = 0; k < block::region; ++k)
+      for (int j = 0; j < block::region; ++j) {
+        float* row = region_[k][j];
+        std::fill(row + block::region, row + row_room, 0.0f);
+        if (inside) {
+          const float* source = &image(x, y + j, z + k);
+#pragma omp simd
+          for (int i = 0; i < block::region; ++i) row[i] = source[i] - level;
+        } else {
+          for (int i = 0; i < block::region; ++i) row[i] = block::region_voxel(image, x + i, y + j, z + k, level);
+        }
+      }
+  }
+
+  /// A plane of offsets at a time; a row of voxels is added to all its sums while they stay in registers.
   void multiply() {
     for (int c = 0; c < block::span; ++c) {
-      Row sum[block::span] = {};
-      for_block([&](int i, int j, int k) {
-        const float f = fixed_[k][j][i];
-#pragma GCC unroll 7
-        for (int b = 0; b < block::span; ++b)
+      auto& plane = product_[c];
+      std::fill_n(&plane[0][0], block::span * lanes, 0.0f);
+      for (int k = 0; k < block::width; ++k)
+        for (int j = 0; j < block::width; ++j) {
+          const float* fixed = fixed_[k][j];
+          const auto* rows = &region_[k + c][j];
 #pragma omp simd
-          for (int a = 0; a < lanes; ++a) sum[b][a] = fma_(f, region_[k + c][j + b][i + a], sum[b][a]);
-      });
-      std::copy(&sum[0][0], &sum[0][0] + block::span * lanes, &product_[c][0][0]);
+          for (int a = 0; a < lanes; ++a) {
+            float sum[block::span];
+#pragma GCC unroll 7
+            for (int b = 0; b < block::span; ++b) sum[b] = plane[b][a];
+#pragma GCC unroll 4
+            for (int i = 0; i < block::width; ++i)
+#pragma GCC unroll 7
+              for (int b = 0; b < block::span; ++b) sum[b] = fma_(fixed[i], rows[b][i + a], sum[b]);
+#pragma GCC unroll 7
+            for (int b = 0; b < block::span; ++b) plane[b][a] = sum[b];
+          }
+        }
     }
   }
 
@@ -102,7 +129,7 @@ class BlockSearch {
 
   float fixed_[block::width][block::width][block::width];
   float variation_ = 0;
-  float region_[block::region][block::region][block::region + 6] = {};  // room for the lanes beyond
+  alignas(64) float region_[block::region][block::region][row_room];
   Row product_[block::span][block::span], sum_[block::span][block::span], square_[block::span][block::span];
 };
 
