@@ -4,8 +4,8 @@
   ablations.py powell|measures|border|sampling -d DATA [-l LINREG] [-n STARTS] [-j JOBS] [--minutes M]
 
 powell:   avg152T1 <- avg152T2 (NMI, --search powell, one level of the search after the other) from random starts up to 10 degrees and 10 mm.
-measures: NMI against CR on mm_cmtk_pat002 (rigid, error against its reference over the head) and brain_oasis_native (12 parameters, Dice).
-border:   CR with --cr-border 0 to 40 mm, rigid: mm_cmtk_pat002 both ways from random starts up to 20 degrees and 30 mm.
+measures: NMI against CR on mm_cmtk_pat002 (rigid, error against its reference over the head) and brain_oasis_native (12 parameters, Dice), with blocks and without.
+border:   CR with --cr-border 0 to 40 mm, rigid, --refine none: mm_cmtk_pat002 both ways from random starts up to 20 degrees and 30 mm.
 sampling: --sampling linear against cubic (Ledig 2010, table 4), NMI, --refine none. Rigid by hill, powell and gradient from the identity and random starts
           up to 10 degrees and 10 mm: avg152T1 <- avg152T2 and avg152PD (error from the identity), mm_cmtk_pat002 mr_T2 <- ct (from its reference). Then
           brain_oasis_native by 12 parameters, both ways, Dice.
@@ -22,6 +22,7 @@ import tempfile
 import numpy
 
 import runs
+from offsets import inverse
 
 flip = numpy.diag([-1.0, -1.0, 1.0, 1.0])
 
@@ -79,22 +80,33 @@ def measures(o):
     def one(task):
         kind, way, measure, refine = task
         if kind == "cmtk":
-            fixed, moving, truth, points = ways[way]
-            found, report = runs.linreg(o.linreg, fixed, moving, "--dof", 6, *names[measure], "--threads", o.threads)
-            return "failed" if found is None else f"{error(found, truth, points):.2f}"
+            fixed, moving, _, _ = ways[way]
+            return runs.linreg(o.linreg, fixed, moving, "--dof", 6, "--refine", refine, *names[measure], "--threads", o.threads)[0]
         with tempfile.TemporaryDirectory() as folder:
             fixed, moving = heads[way]
             found, report = runs.linreg(o.linreg, native / f"{fixed}_norm.nii.gz", native / f"{moving}_norm.nii.gz", "--refine", refine, *names[measure], "--threads",
                                         o.threads, keep=f"{folder}/r_")
-            return "failed" if found is None else f"{dice(o, fixed, moving, f'{folder}/r_')['mean_dice']:.3f}"
+            return None if found is None else dice(o, fixed, moving, f"{folder}/r_")["mean_dice"]
 
-    tasks = [("cmtk", w, m, None) for w in (0, 1) for m in names] + [("native", w, m, r) for r in ("none", "auto") for m in names for w in (0, 1)]
+    tasks = [(kind, w, m, r) for kind in ("cmtk", "native") for r in ("none", "auto") for m in names for w in (0, 1)]
     results = dict(runs.in_parallel(o.jobs, one, tasks, o.minutes))
-    print("| measure | CMTK rigid, MR fixed; CT fixed: error, mm | OASIS native, Dice of 25 labels, --refine none: 0001 fixed; 0002 fixed | with blocks |")
-    print("|---|---|---|---|")
+
+    def cmtk(measure, refine):
+        found = [results.get(("cmtk", w, measure, refine)) for w in (0, 1)]
+        if found[0] is None or found[1] is None:
+            return "-"
+        off = [error(f, truth, points) for f, (_, _, truth, points) in zip(found, ways)]
+        return f"{off[0]:.2f}; {off[1]:.2f}; {error(found[0], inverse(found[1]), ways[0][3]):.2f}"
+
+    def oasis(measure, refine):
+        found = [results.get(("native", w, measure, refine)) for w in (0, 1)]
+        return "; ".join("-" if f is None else f"{f:.3f}" for f in found)
+
+    print("CMTK, rigid: error with MR fixed; with CT fixed; between the first and the inverse of the second, mm. OASIS native: Dice of 25 labels, 0001 fixed; 0002 fixed.")
+    print("| measure | CMTK, --refine none | with blocks | OASIS native, --refine none | with blocks |")
+    print("|---|---|---|---|---|")
     for m in names:
-        say = lambda *rest: "; ".join(results.get((rest[0], w, m, rest[1]), "-") for w in (0, 1))
-        print(f"| {m} | {say('cmtk', None)} | {say('native', 'none')} | {say('native', 'auto')} |")
+        print(f"| {m} | {cmtk(m, 'none')} | {cmtk(m, 'auto')} | {oasis(m, 'none')} | {oasis(m, 'auto')} |")
 
 
 def border(o):
@@ -108,7 +120,7 @@ def border(o):
     def one(task):
         number, way, width, search = task
         fixed, moving, truth, points = ways[way]
-        found, _ = runs.linreg(o.linreg, fixed, moving, "--dof", 6, "-s", "cr", "--cr-border", width, "--search", search, "--threads", o.threads, start=starts[number][way])
+        found, _ = runs.linreg(o.linreg, fixed, moving, "--dof", 6, "-s", "cr", "--cr-border", width, "--search", search, "--refine", "none", "--threads", o.threads, start=starts[number][way])
         return numpy.inf if found is None else error(found, truth, points)
 
     tasks = [(n, w, width, s) for n in range(o.starts) for width in widths for s in ("auto", "gradient") for w in (0, 1)]

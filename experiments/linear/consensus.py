@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Where several routes put a template: what they share of an offset is the template's, what they do not is the measures'.
 
-  consensus.py -d DATA/mm_spm_templates [-l LINREG] [-j JOBS] [-s MEASURE]
+  consensus.py -d DATA/mm_spm_templates [-l LINREG] [-j JOBS] [-s MEASURE] [--dof 6|12]
 
-avg152T1, T2 and PD to CT and FLAIR, affine with defaults, in both directions (the reverse is inverted): six transforms for each of the
+avg152T1, T2 and PD to CT and FLAIR, by 12 parameters (or 6) with defaults, in both directions (the reverse is inverted): six transforms for each of the
 two, of three contrasts. Their middle is the mean of the matrices. Distances are means over the bright voxels of avg152T1, mm; "from the
 others" leaves the route itself out of the middle.
 """
@@ -22,6 +22,7 @@ def main():
     parser.add_argument("-l", "--linreg", default="linreg")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("-s", "--similarity", default="nmi")
+    parser.add_argument("--dof", default="12")
     o = parser.parse_args()
     points = runs.bright_points(o.data / "avg152T1.nii.gz")
     identity = numpy.eye(3, 4)
@@ -30,7 +31,7 @@ def main():
     def one(task):
         other, contrast, way = task
         pair = [o.data / f"{contrast}.nii.gz", o.data / f"{other}.nii.gz"]
-        found, message = runs.linreg(o.linreg, *(pair if way == "there" else pair[::-1]), "-s", o.similarity, "--threads", 1)
+        found, message = runs.linreg(o.linreg, *(pair if way == "there" else pair[::-1]), "-s", o.similarity, "--dof", o.dof, "--threads", 1)
         if found is None:
             raise SystemExit(f"{task}: {message}")
         return found if way == "there" else inverse(found)

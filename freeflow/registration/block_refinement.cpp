@@ -43,11 +43,11 @@ Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model, const E
   return parameters.affine(p);
 }
 
-/// Half of the blocks lie within agreement_mm of where the transform takes them.
-bool agree(const std::vector<PointMatch>& matches, double agreement_mm) {
+/// The share of the blocks that lie within agreement_mm of where the transform takes them; 1 where there are none.
+double agreement(const std::vector<PointMatch>& matches, double agreement_mm) {
   const auto near =
       std::count_if(matches.begin(), matches.end(), [&](const PointMatch& m) { return (m.found - m.fixed).norm() <= agreement_mm; });
-  return 2 * std::size_t(near) >= matches.size();
+  return matches.empty() ? 1 : double(near) / double(matches.size());
 }
 
 }  // namespace
@@ -88,12 +88,15 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
 Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start, const BlockRefinementOptions& options,
                                  LevelRecord& record, Observer& observer) {
   // Between people most matches are wrong: of 0.2, 0.3, 0.4 and 0.5 all but the last did well. A full step swings to and fro.
-  constexpr double share = 0.3, step = 0.5;
+  constexpr double share = 0.3, step = 0.5, noticeable_loss = 0.05;
   Eigen::Affine3d world = start;
+  double agreed_before = 0, agreed = 0;
   for (int round = 0; round < options.rounds; ++round) {
     if (observer.stop_requested()) throw Cancelled{};
     const std::vector<PointMatch> matches = blocks.match(ctx, world);
-    if (round == 0 && agree(matches, options.agreement_mm)) break;
+    agreed = agreement(matches, options.agreement_mm);
+    if (round == 0) agreed_before = agreed;
+    if (agreed_before >= 0.5) return start;
     const Eigen::Affine3d fitted = fit_trimmed(matches, options.model, options.center, options.radius_mm, world, share);
     Eigen::Affine3d between = world;
     between.matrix() = step * fitted.matrix() + (1 - step) * world.matrix();
@@ -105,6 +108,7 @@ Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eige
     ++record.evaluations;
     if (moved < options.smallest_mm) break;
   }
+  if (agreed < (1 - noticeable_loss) * agreed_before) return start;
   return world;
 }
 

@@ -25,7 +25,8 @@ struct BlockRefinementOptions {
 };
 
 /// Matches and fits in turn, unless half of the blocks agree with the start: a measure of the whole is more precise then. Half a step each
-/// time. Counts the rounds in record.evaluations. Throws Cancelled when the observer asks.
+/// time. The start is also kept where fewer blocks agree in the end than with it: such blocks (PET, noise) do not know better. Counts the
+/// rounds in record.evaluations. Throws Cancelled when the observer asks.
 Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start, const BlockRefinementOptions& options,
                                  LevelRecord& record, Observer& observer);
 

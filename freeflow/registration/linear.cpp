@@ -137,13 +137,20 @@ class LinearRun {
     result.cost_before = cost.evaluate(start);
     const bool lost = result.cost_before < found.cost;  // not so where the start has no overlap
     const bool moved = edge_movement(start, found.world) > levels_.spacing_mm(levels_.count() - 1);
-    if (!lost && options_.refines()) refine_found(found, cost, record);
+    if (!lost && trusts_blocks()) refine_found(found, cost, record);
     const bool contested = result.cost_before < found.cost && moved && options_.sceptical;
     if (lost || contested) {
       found = {start, result.cost_before};
       result.warnings.push_back("no transform was found that is better than the start, so the result is the start");
     }
     result.cost_after = found.cost;
+  }
+
+  /// Unasked only where slices are thin: a block of four thick ones (PET: 32 mm of a head) spans structures, it holds none.
+  bool trusts_blocks() const {
+    constexpr double thickest = 6.0 / 80;  // of the radius
+    const bool thick = levels_[levels_.count() - 1].fixed.geometry().spacing.maxCoeff() > thickest * levels_.fixed_content().radius_mm;
+    return options_.refines() && !(thick && options_.refinement == LinearRefinement::automatic);
   }
 
   /// How far the object's edge lies apart under two transforms, mm, roughly.

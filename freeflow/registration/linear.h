@@ -34,7 +34,8 @@ std::optional<LinearSearch> parse_linear_search(std::string_view name);
 
 enum class LinearRefinement {
   /// Blocks where the search is automatic: two heads differ in ways that no linear transform follows, and then the measure of the whole is
-  /// the largest structure's. Where half of the blocks agree with the measure, as for one object moved rigidly, its answer stays.
+  /// the largest structure's. Its answer stays where half of the blocks agree with it, as for one object moved rigidly, and where slices
+  /// are thicker than 6 mm (of a head), as in PET.
   automatic,
   /// After the search, on the finest level: blocks matched by correlation, and the transform fitted to the best 30 % (Ourselin 2001).
   blocks,

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include <map>
+#include <random>
 
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/deform/warp.h>
@@ -69,6 +70,25 @@ class RealData : public ProgramTest {
     return sum / double(fixed.size());
   }
 
+  /// Mean distance of linreg's rigid result from the identity over the bright voxels of an image, mm.
+  double linear_error(const HostImage& where, const std::filesystem::path& fixed, const std::filesystem::path& moving,
+                      const std::string& options) {
+    const Outcome o = run(program_path("linreg", LINREG) + " -f '" + (data / fixed).string() + "' -m '" + (data / moving).string() +
+                          "' -o l_ --dof 6 " + options);
+    EXPECT_EQ(o.status, 0) << o.err;
+    const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string()), to_world = where.geometry.index_to_world();
+    const float bright = 0.2f * *std::max_element(where.voxels.begin(), where.voxels.end());
+    const Extent n = where.geometry.extent;
+    double sum = 0, count = 0;
+    for (std::size_t i = 0; i < where.voxels.size(); ++i) {
+      if (!(where.voxels[i] > bright)) continue;
+      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y), double(i / n.x / n.y));
+      sum += (found * p - p).norm();
+      ++count;
+    }
+    return sum / count;
+  }
+
   std::filesystem::path data;
   nlohmann::json report;
   HostField field;
@@ -95,6 +115,44 @@ TEST_F(RealData, BrainsOfTwoPeopleReachTheirDice) {
   for (const auto& [label, n] : count) sum += 2 * n[2] / (n[0] + n[1]);
   EXPECT_EQ(count.size(), 35u);
   EXPECT_GE(sum / double(count.size()), 0.76);
+}
+
+TEST_F(RealData, TemplatesOfOneSpaceStayTogether) {
+  const HostImage fixed = read_image((data / "mm_spm_templates/avg152T1.nii.gz").string());
+  for (const std::string moving : {"avg152T2", "scct_CT", "ggFLAIR"})
+    for (const std::string measure : {"nmi", "cr"})
+      EXPECT_LT(linear_error(fixed, "mm_spm_templates/avg152T1.nii.gz", "mm_spm_templates/" + moving + ".nii.gz", "-s " + measure), 1.5)
+          << moving << ' ' << measure;
+}
+
+// A noisy PET of 8 mm slices drawn from tissues: blocks find little in it, and must not spoil what the measure found.
+TEST_F(RealData, BlocksDoNotSpoilAPet) {
+  const HostImage tissues = read_image((data / "mm_sri24/tissues.nii.gz").string()),
+                  t1 = read_image((data / "mm_sri24/t1.nii.gz").string());
+  const Extent n = tissues.geometry.extent, side{3, 3, 8};
+  HostImage pet;
+  pet.geometry = tissues.geometry;
+  pet.geometry.extent = {n.x / side.x, n.y / side.y, n.z / side.z};
+  const Eigen::Vector3d sides(side.x, side.y, side.z);
+  pet.geometry.origin = tissues.geometry.index_to_world() * Eigen::Vector3d(0.5 * (sides - Eigen::Vector3d::Ones()));
+  pet.geometry.spacing = tissues.geometry.spacing.cwiseProduct(sides);
+  const float activity[] = {0.1f, 0.3f, 4, 1};  // none, CSF, grey, white
+  std::mt19937 random(5);
+  std::normal_distribution<float> noise(0, 1);
+  pet.voxels = voxelwise(pet.geometry.extent, [&](int x, int y, int z) {
+    float sum = 0;
+    for (int k = 0; k < side.z; ++k)
+      for (int j = 0; j < side.y; ++j)
+        for (int i = 0; i < side.x; ++i)
+          sum += activity[int(tissues.voxels[(std::size_t(z * side.z + k) * n.y + y * side.y + j) * n.x + x * side.x + i])];
+    const float mean = sum / float(side.count());
+    return mean + noise(random) * std::sqrt(std::max(mean / 4, 0.05f));
+  });
+  write_image((folder / "pet.nii").string(), pet.geometry, pet.voxels);
+  const auto error = [&](const std::string& options) { return linear_error(t1, folder / "pet.nii", "mm_sri24/t1.nii.gz", options); };
+  const double plain = error("--refine none");
+  EXPECT_LT(plain, 1);
+  EXPECT_LT(error("--refine blocks"), plain + 0.1);
 }
 
 TEST_F(RealData, ThinLiverVolumesReachTheirLandmarks) {

@@ -126,6 +126,28 @@ TEST_P(Blocks, FlatOrThinOrEmptyImagesHaveNone) {
   EXPECT_EQ(match(n, textured(n, Eigen::Vector3d::Zero()), hidden).size(), 0u);
 }
 
+// Two people's heads: by itself a search ends with blocks, but not on slices of 8 mm.
+TEST_P(Blocks, ThickSlicesAreLeftToTheMeasure) {
+  const auto found = [&](double slice, LinearRefinement refinement) {
+    Geometry g = plain_geometry({64, 64, int(160 / slice)}, 3);
+    g.spacing.z() = slice;
+    g.origin = -g.center();
+    const auto person = [&](double size, double other) {
+      return sample_world(ctx, g, [&](const Eigen::Vector3d& p) {
+        const Eigen::Vector3d q = p + other * Eigen::Vector3d(std::sin(0.08 * p.y()), std::sin(0.07 * p.z()), std::sin(0.09 * p.x()));
+        return test::head(q, size) + 0.2 * test::texture(0.3 * q);
+      });
+    };
+    LinearOptions o;
+    o.refinement = refinement;
+    return register_linear(ctx, person(70, 0), person(73, 5), o).affine;
+  };
+  EXPECT_EQ(found(8, LinearRefinement::automatic).matrix(), found(8, LinearRefinement::none).matrix());
+  EXPECT_NE(found(8, LinearRefinement::blocks).matrix(), found(8, LinearRefinement::none).matrix());
+  EXPECT_EQ(found(4, LinearRefinement::automatic).matrix(), found(4, LinearRefinement::blocks).matrix());
+  EXPECT_NE(found(4, LinearRefinement::automatic).matrix(), found(4, LinearRefinement::none).matrix());
+}
+
 // An organ's texture slid by 5 mm, its edge stayed. The texture's contrast turns over from place to place: blocks, matched by squared
 // correlation, follow it, but the measure of the whole cannot and holds on to the edge.
 TEST_P(Blocks, AScepticKeepsTheStartWhereMeasureAndBlocksDisagree) {
