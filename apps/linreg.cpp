@@ -43,7 +43,8 @@ po::options_description all_options(LinregOptions& o) {
       ("search", po::value(&o.search)->default_value(o.search)->value_name(linear_search_names),
        "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell and hill start where --init says")  //
       ("refine", po::value(&o.refine)->default_value(o.refine)->value_name("auto|blocks|none"),
-       "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: after --search auto")  //
+       "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: after --search auto, unless "
+       "slices are thick")  //
       ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
        "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory")  //
       ("sampling", po::value(&o.sampling)->default_value(o.sampling)->value_name("linear|cubic"),
