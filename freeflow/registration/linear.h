@@ -68,7 +68,7 @@ struct LinearOptions {
   void validate() const;
   /// Level of those kept: coarse levels of small images, which would repeat a finer one, are left out.
   int iterations_of_level(int level, int levels_kept) const;
-  bool refines() const;  ///< by blocks, at the end
+  bool refines() const;  ///< by blocks, at the end; the automatic choice still leaves thick slices out
 };
 
 struct LinearResult {
