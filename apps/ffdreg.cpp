@@ -1,6 +1,6 @@
 // ffdreg: nonrigid registration by a B-spline free-form deformation.
 #include <apps/nonrigid.h>
-#include <freeflow/registration/ffd.h>
+#include <apps/program.h>
 
 namespace po = boost::program_options;
 using namespace freeflow;
@@ -43,9 +43,7 @@ po::options_description all_options(FfdregOptions& o) {
 
 FfdOptions library_options(const FfdregOptions& o) {
   FfdOptions ffd;
-  ffd.similarity = similarity_choice(o.common);
-  ffd.levels = o.common.levels;
-  ffd.iterations = parse_iterations(o.common.iterations);
+  apply_common(o.common, ffd);
   ffd.spacing = parse_spacing(o.spacing);
   ffd.bending = o.bending;
   ffd.log_jacobian = o.log_jacobian;
@@ -60,7 +58,7 @@ int run(int argc, char** argv) {
   if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found)) return done;
   validate(o.common);
   protect_inputs(o.common, nonrigid_files);
-  return run_nonrigid("ffdreg", o.common, found, library_options(o), predict_ffd_bytes, register_ffd);
+  return run_nonrigid("ffdreg", o.common, found, library_options(o));
 }
 
 }  // namespace

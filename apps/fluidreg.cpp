@@ -2,7 +2,7 @@
 #include <charconv>
 
 #include <apps/nonrigid.h>
-#include <freeflow/registration/flow.h>
+#include <apps/program.h>
 
 namespace po = boost::program_options;
 using namespace freeflow;
@@ -92,34 +92,74 @@ Sigma parse_sigma(const std::string& option, const std::string& text) {
   return sigmas[0];
 }
 
-FlowOptions library_options(const FluidregOptions& o) {
+FieldSigmas field_sigmas(const FluidregOptions& o) {
+  FieldSigmas sigmas;
+  if (!o.sigma_field.empty())
+    for (const Sigma& s : parse_sigmas("sigma-field", o.sigma_field)) sigmas.push_back(s);
+  return sigmas;
+}
+
+void set_steps(const FluidregOptions& o, StepOptions& options) {
+  apply_common(o.common, options);
+  options.sigma_update = parse_sigma("sigma-update", o.sigma_update);
+  options.step = o.step;
+  options.smoother = chosen(parse_smoother(o.smoother), "smoother", o.smoother, "recursive, separable, fft, auto");
+}
+
+/// What flow and fluid have beyond the steps.
+template <class Options>
+void set_fluid(const FluidregOptions& o, Options& options) {
+  options.velocity = chosen(parse_velocity(o.velocity), "velocity", o.velocity, "gaussian, navier");
+  options.viscosity = o.viscosity;
+  options.kl = o.kl;
+  options.force_kernel = chosen(parse_kl_kernel(o.force_kernel), "force-kernel", o.force_kernel, "recompute, reuse");
+}
+
+FlowOptions flow_options(const FluidregOptions& o) {
   FlowOptions flow;
-  flow.model = chosen(parse_flow_model(o.model), "model", o.model, "fluid, flow, demons");
-  flow.similarity = similarity_choice(o.common);
-  flow.levels = o.common.levels;
-  flow.iterations = parse_iterations(o.common.iterations);
-  flow.sigma_update = parse_sigma("sigma-update", o.sigma_update);
-  if (!o.sigma_field.empty()) flow.sigma_field = parse_sigmas("sigma-field", o.sigma_field);
-  flow.step = o.step;
-  flow.smoother = chosen(parse_smoother(o.smoother), "smoother", o.smoother, "recursive, separable, fft, auto");
-  flow.velocity = chosen(parse_velocity(o.velocity), "velocity", o.velocity, "gaussian, navier");
-  flow.viscosity = o.viscosity;
-  flow.kl = o.kl;
+  set_steps(o, flow);
+  set_fluid(o, flow);
+  flow.sigma_field = field_sigmas(o);
   flow.symmetric = o.symmetric;
-  flow.demons = chosen(parse_demons(o.demons), "demons", o.demons, "log, esm, thirion");
-  flow.force_kernel = chosen(parse_kl_kernel(o.force_kernel), "force-kernel", o.force_kernel, "recompute, reuse");
-  flow.validate();
   return flow;
 }
 
+FluidOptions fluid_options(const FluidregOptions& o) {
+  FluidOptions fluid;
+  set_steps(o, fluid);
+  set_fluid(o, fluid);
+  return fluid;
+}
+
+DemonsOptions demons_options(const FluidregOptions& o) {
+  DemonsOptions demons;
+  set_steps(o, demons);
+  demons.kind = chosen(parse_demons(o.demons), "demons", o.demons, "log, esm, thirion");
+  demons.sigma_field = field_sigmas(o);
+  demons.symmetric = o.symmetric;
+  return demons;
+}
+
+NonrigidModel library_options(const FluidregOptions& o) {
+  require(o.model == "flow" || o.model == "fluid" || o.model == "demons", "--model '" + o.model + "' is not one of fluid, flow, demons");
+  NonrigidModel model = flow_options(o);  // whatever the model, so that every word is checked
+  if (o.model == "fluid") model = fluid_options(o);
+  if (o.model == "demons") model = demons_options(o);
+  std::visit([](const auto& options) { options.validate(); }, model);
+  return model;
+}
+
 /// What the chosen model does not look at is refused, lest someone believes to have tuned it.
-void refuse_unused(const po::variables_map& found, const FlowOptions& flow) {
+void refuse_unused(const po::variables_map& found, const FluidregOptions& o) {
   const auto allow = [&](const std::string& option, bool used, const std::string& mend) {
     require(used || found.count(option) == 0 || found[option].defaulted(), "--" + option + " would change nothing; " + mend);
   };
-  const bool navier = flow.velocity == VelocityKind::navier;
-  allow("demons", flow.model == FlowModel::demons, "add --model demons, or leave it out");
-  allow("sigma-field", flow.model != FlowModel::fluid, "a fluid smooths its velocity alone: take --sigma-update, or --model flow");
+  const bool navier = o.velocity == "navier", demons = o.model == "demons", fluid = o.model == "fluid";
+  require(!demons || !navier, "demons smooth their update by a Gaussian; take --velocity gaussian, or --model flow");
+  require(!demons || o.kl == 0, "demons take no Kullback-Leibler term; take --model fluid or flow, or --kl 0");
+  require(!o.symmetric || !fluid, "--symmetric goes with --model flow, and with --model demons --demons log");
+  allow("demons", demons, "add --model demons, or leave it out");
+  allow("sigma-field", !fluid, "a fluid smooths its velocity alone: take --sigma-update, or --model flow");
   allow("sigma-update", !navier, "a viscous velocity is set by --mu and --lambda: leave it out, or take --velocity gaussian");
   for (const char* option : {"mu", "lambda"}) allow(option, navier, "add --velocity navier, or leave it out");
 }
@@ -130,9 +170,8 @@ int run(int argc, char** argv) {
   if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found)) return done;
   validate(o.common);
   protect_inputs(o.common, nonrigid_files);
-  const FlowOptions flow = library_options(o);
-  refuse_unused(found, flow);
-  return run_nonrigid("fluidreg", o.common, found, flow, predict_flow_bytes, register_flow);
+  refuse_unused(found, o);
+  return run_nonrigid("fluidreg", o.common, found, library_options(o));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <apps/options.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
+#include <freeflow/registration/masks.h>
 
 namespace freeflow::apps {
 

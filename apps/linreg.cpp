@@ -1,12 +1,14 @@
 // linreg: rigid to affine registration.
 #include <cstdio>
 
+#include <apps/field_names.h>
+#include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/progress.h>
 #include <apps/report.h>
 #include <apps/results.h>
-#include <freeflow/registration/linear.h>
+#include <freeflow/registration/register_images.h>
 
 namespace po = boost::program_options;
 using namespace freeflow;
@@ -89,6 +91,10 @@ int run(int argc, char** argv) {
   for (const std::string& warning : idle_options(o.common, found)) inputs.warnings.push_back(warning);
   linear.initial = initial_affine(o.common.init, inputs);
   print_warnings("linreg", inputs.warnings, o.common);
+  const RegistrationInputs sizes{inputs.fixed.geometry, inputs.moving.geometry, inputs.fixed_mask.has_value(),
+                                 inputs.moving_mask.has_value(), {}};
+  const std::size_t predicted = predict_bytes(ctx, sizes, linear);
+  require_memory(ctx, predicted, linear_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
   const DeviceInputs on_device(ctx, inputs);
   seconds.reading = watch.lap();
   stop_if_interrupted();
@@ -97,12 +103,12 @@ int run(int argc, char** argv) {
   progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " + describe(inputs.moving.geometry) + "\ndevice " +
                     ctx.device().name() + " (" + ctx.device().description() + ")\n");
   const LinearResult result = register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
-  print_warnings("linreg", result.warnings, o.common);
+  print_warnings("linreg", translated(result.warnings), o.common);
   seconds.linear = watch.lap();
 
   write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result, interpolation);
   seconds.writing = watch.lap();
-  write_linear_report(outputs.file("report.json"), ctx, {"linreg", found, inputs, result, seconds});
+  write_linear_report(outputs.file("report.json"), ctx, {"linreg", found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.commit();
   return done;

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include <freeflow/deform/warp.h>
-#include <freeflow/registration/ffd.h>
-#include <freeflow/registration/linear.h>
+#include <freeflow/registration/register_images.h>
 
 namespace freeflow::apps {
 

@@ -1,3 +1,4 @@
+#include <apps/field_names.h>
 #include <apps/program.h>
 
 #include <csignal>
@@ -17,7 +18,7 @@ volatile std::sig_atomic_t interrupted_by_signal = 0;
 void on_signal(int) { interrupted_by_signal = 1; }
 
 int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
-  std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), translated(sentence).c_str());
   return status;
 }
 

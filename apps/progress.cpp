@@ -49,17 +49,22 @@ std::string Progress::line(const LevelRecord& level) const {
   return text;
 }
 
+void Progress::on_stage(Stage stage) {
+  estimates_ = stage == Stage::nonrigid && !work_.empty();
+  start_ = Clock::now();
+}
+
 void Progress::on_iteration(const LevelRecord& level) {
   if (!shown_ || !terminal_ || Clock::now() - last_print_ < std::chrono::milliseconds(100)) return;
   last_print_ = Clock::now();
   std::fprintf(stderr, "\r\033[K%s", line(level).c_str());
-  if (!work_.empty()) std::fprintf(stderr, "  about %.0f s left", std::ceil(seconds_left(level, false)));
+  if (estimates_) std::fprintf(stderr, "  about %.0f s left", std::ceil(seconds_left(level, false)));
 }
 
 void Progress::on_level_done(const LevelRecord& level) {
   if (!shown_) return;
   std::fprintf(stderr, "%s%s  %.2f s", terminal_ ? "\r\033[K" : "", line(level).c_str(), level.seconds);
-  if (level.level + 1 < level.levels && !work_.empty()) std::fprintf(stderr, ", about %.0f s left", std::ceil(seconds_left(level, true)));
+  if (level.level + 1 < level.levels && estimates_) std::fprintf(stderr, ", about %.0f s left", std::ceil(seconds_left(level, true)));
   std::fprintf(stderr, " (%s)\n", level.stopped_because.c_str());
 }
 

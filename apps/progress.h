@@ -21,11 +21,12 @@ inline Verbosity verbosity(const CommonOptions& o) { return verbosity(o.verbose,
 
 class Progress : public Observer {
  public:
-  /// work_per_level: voxels times iterations, coarse to fine, for the estimate.
+  /// work_per_level: voxels times iterations of the nonrigid levels, coarse to fine, for the estimate; empty where there are none.
   Progress(std::string similarity_name, std::vector<double> work_per_level, Verbosity verbosity);
 
   void announce(const std::string& lines) const;
 
+  void on_stage(Stage stage) override;
   void on_iteration(const LevelRecord& level) override;
   void on_level_done(const LevelRecord& level) override;
   bool stop_requested() override;
@@ -36,7 +37,7 @@ class Progress : public Observer {
 
   std::string similarity_name_;
   std::vector<double> work_;
-  bool terminal_, shown_;
+  bool terminal_, shown_, estimates_ = false;
   std::chrono::steady_clock::time_point start_, last_print_;
 };
 

@@ -1,3 +1,4 @@
+#include <apps/field_names.h>
 #include <apps/report.h>
 #include <apps/report_parts.h>
 
@@ -87,7 +88,7 @@ ordered_json opening(const std::string& program, const po::variables_map& option
   json["fixed"] = geometry_json(inputs.fixed.geometry, inputs.fixed.nonfinite_voxels);
   json["moving"] = geometry_json(inputs.moving.geometry, inputs.moving.nonfinite_voxels);
   json["warnings"] = inputs.warnings;
-  for (const std::string& warning : warnings) json["warnings"].push_back(warning);
+  for (const std::string& warning : warnings) json["warnings"].push_back(translated(warning));
   json["levels"] = ordered_json::array();
   for (const LevelRecord& level : levels) json["levels"].push_back(level_json(level));
   return json;
@@ -114,7 +115,8 @@ ordered_json linear_json(const LinearResult& r) {
 void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& in) {
   ordered_json json = opening(in.program, in.options, ctx, in.inputs, in.result.warnings, in.result.levels);
   json["seconds"] = {{"reading", in.seconds.reading}, {"linear", in.seconds.linear}, {"writing", in.seconds.writing}};
-  json["memory_bytes"] = {{"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}};
+  json["memory_bytes"] = {
+      {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
   json["overlap_fraction"] = {{"before", in.result.overlap_before}, {"after", in.result.overlap_after}};
   json["linear"] = linear_json(in.result);
   write_json(path, json);
@@ -132,10 +134,10 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
   json["memory_bytes"] = {
       {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
   json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
-  if (in.linear) {
-    json["linear"] = linear_json(*in.linear);
-    for (const LevelRecord& level : in.linear->levels) json["linear"]["levels"].push_back(level_json(level));
-    for (const std::string& warning : in.linear->warnings) json["warnings"].push_back(warning);
+  if (r.linear) {
+    json["linear"] = linear_json(*r.linear);
+    for (const LevelRecord& level : r.linear->levels) json["linear"]["levels"].push_back(level_json(level));
+    for (const std::string& warning : r.linear->warnings) json["warnings"].push_back(translated(warning));
   }
   json["jacobian"] = {{"min", r.jacobian.min},
                       {"max", r.jacobian.max},
@@ -146,7 +148,7 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                       {"below_bound_before_unfolding", r.unfolding.voxels_before},
                       {"below_bound_after_unfolding", r.unfolding.voxels_after},
                       {"unfolding_rounds", r.unfolding.rounds}};
-  json["inverse_residual_voxels"] = {{"mean", r.inverse.residual.mean_voxels}, {"max", r.inverse.residual.max_voxels}};
+  if (r.inverse) json["inverse_residual_voxels"] = {{"mean", r.inverse->residual.mean_voxels}, {"max", r.inverse->residual.max_voxels}};
   write_json(path, json);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include <apps/images.h>
-#include <freeflow/registration/linear.h>
+#include <freeflow/registration/registration_result.h>
 #include <boost/program_options.hpp>
 
 namespace freeflow::apps {
@@ -18,7 +18,6 @@ struct ReportInput {
   std::string program;
   const boost::program_options::variables_map& options;
   const Inputs& inputs;
-  const std::optional<LinearResult>& linear;  ///< of the stage before, where there was one
   const RegistrationResult& result;
   Timings seconds;
   std::size_t predicted_bytes = 0;
@@ -30,6 +29,7 @@ struct LinearReportInput {
   const Inputs& inputs;
   const LinearResult& result;
   Timings seconds;
+  std::size_t predicted_bytes = 0;
 };
 
 /// Throws IoError when the file cannot be written.

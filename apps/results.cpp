@@ -42,14 +42,14 @@ void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs,
   const int threads = ctx.threads();
   write_affine(outputs.file("0GenericAffine.mat"), result.affine, fixed_grid.center());
   {
-    const std::vector<float> forward = result.displacement.to_host(ctx), backward = result.inverse.field.to_host(ctx);
+    const std::vector<float> forward = result.displacement.to_host(ctx), backward = result.inverse->field.to_host(ctx);
     write_both([&] { write_displacement(outputs.file("1Warp.nii.gz"), fixed_grid, forward, threads); },
                [&] { write_displacement(outputs.file("1InverseWarp.nii.gz"), fixed_grid, backward, threads); });
   }
   const std::vector<float> warped =
       warp(ctx, moving, fixed_grid, result.affine, &result.displacement, interpolation, smallest(inputs.moving)).to_host(ctx);
   const std::vector<float> inverse_warped =
-      warp_through(ctx, fixed, moving_grid, result.affine.inverse(), result.inverse.field, interpolation, smallest(inputs.fixed))
+      warp_through(ctx, fixed, moving_grid, result.affine.inverse(), result.inverse->field, interpolation, smallest(inputs.fixed))
           .to_host(ctx);
   write_images(outputs, fixed_grid, warped, moving_grid, inverse_warped, threads);
 }

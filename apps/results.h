@@ -3,11 +3,11 @@
 
 #include <apps/images.h>
 #include <freeflow/io/output_set.h>
-#include <freeflow/registration/linear.h>
+#include <freeflow/registration/registration_result.h>
 
 namespace freeflow::apps {
 
-/// Writes 0GenericAffine.mat, 1Warp, 1InverseWarp, Warped and InverseWarped (.nii.gz) into the set, without committing it.
+/// `result` has its inverse. Writes 0GenericAffine.mat, 1Warp, 1InverseWarp, Warped and InverseWarped (.nii.gz) into the set, without committing it.
 /// Outside the source image a warped image takes that image's smallest value.
 void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs, const Volume<float>& fixed, const Volume<float>& moving,
                    const RegistrationResult& result, Interpolation interpolation);

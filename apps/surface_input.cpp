@@ -10,7 +10,7 @@
 
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
-#include <freeflow/surface/mesh.h>
+#include <freeflow/denoise/mesh.h>
 
 namespace freeflow::apps {
 

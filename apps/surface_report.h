@@ -6,8 +6,8 @@
 #include <string>
 
 #include <apps/surface_input.h>
-#include <freeflow/surface/nonlocal_means.h>
-#include <freeflow/surface/topology.h>
+#include <freeflow/denoise/nonlocal_means.h>
+#include <freeflow/denoise/topology.h>
 
 namespace freeflow::apps {
 

@@ -1,6 +1,6 @@
 // The fluid's parts as Lee 2012 measures them (figures 1 and 2, table 1): the unbiased force by kernel, size and block shape with what each
 // kernel takes of the GPU; the velocity of a viscous fluid; and whole runs of 300 iterations.
-#include <freeflow/registration/flow.h>
+#include <freeflow/registration/flow/flow.h>
 
 #include "support.h"
 #include "support/phantoms.h"

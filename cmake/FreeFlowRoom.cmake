@@ -17,12 +17,20 @@ function(freeflow_compile_options target)
   target_compile_definitions(${target} PRIVATE FREEFLOW_CUDA=$<BOOL:${FREEFLOW_HAS_CUDA}>)
 endfunction()
 
-# freeflow_room(name SOURCES ... [CUDA ...] [LINK ...]): one folder of the library, one static target FreeFlow::name.
+# The include root: <freeflow/room/header.h> is one spelling in the tree and after installation.
+set(freeflow_include_root ${PROJECT_BINARY_DIR}/include)
+file(MAKE_DIRECTORY ${freeflow_include_root}/freeflow)
+
+# freeflow_room(name HEADERS ... SOURCES ... [CUDA ...] [LINK ...]): the folder of the library whose CMakeLists.txt calls it, as one static
+# target FreeFlow::name. HEADERS are those that are installed; a header that is not among them is private to the library.
 function(freeflow_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;CUDA;LINK" ${ARGN})
+  cmake_parse_arguments(ROOM "" "" "HEADERS;SOURCES;CUDA;LINK" ${ARGN})
   set(target freeflow_${name})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${freeflow_include_root}/freeflow/${name} SYMBOLIC)
   add_library(${target} STATIC ${ROOM_SOURCES})
   add_library(FreeFlow::${name} ALIAS ${target})
+  list(TRANSFORM ROOM_HEADERS PREPEND ${freeflow_include_root}/freeflow/${name}/)
+  target_sources(${target} PUBLIC FILE_SET HEADERS BASE_DIRS ${freeflow_include_root} FILES ${ROOM_HEADERS})
   if(FREEFLOW_HAS_CUDA)
     target_sources(${target} PRIVATE ${ROOM_CUDA})
     target_link_libraries(${target} PUBLIC CUDA::cudart_static)
@@ -32,7 +40,6 @@ function(freeflow_room name)
   target_compile_features(${target} PUBLIC cxx_std_20)
   # Eigen aligns fixed-size matrices by the instruction set of whoever compiles; our structs hold some, so their layout must not follow it.
   target_compile_definitions(${target} PUBLIC EIGEN_MAX_STATIC_ALIGN_BYTES=16)
-  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC ${ROOM_LINK})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   set_property(GLOBAL APPEND PROPERTY FREEFLOW_ROOMS ${target})

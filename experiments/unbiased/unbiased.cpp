@@ -10,8 +10,8 @@
 #include <random>
 
 #include <freeflow/io/image_file.h>
-#include <freeflow/registration/flow.h>
-#include <freeflow/registration/jacobian_bias.h>
+#include <freeflow/registration/flow/flow.h>
+#include <freeflow/deform/jacobian_bias.h>
 
 namespace po = boost::program_options;
 using namespace freeflow;

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <vector>
 
-#include <freeflow/registration/ffd.h>
+#include <freeflow/registration/ffd/ffd.h>
 
 using namespace freeflow;
 

@@ -1,10 +1,10 @@
 // Blocks found at known offsets, on every device, transforms fitted to matches most of which are wrong, and whom a registration believes.
-#include <freeflow/registration/block_matching.h>
+#include <freeflow/registration/linear/block_matching.h>
 
 #include <random>
 
-#include <freeflow/registration/block_refinement.h>
-#include <freeflow/registration/linear.h>
+#include <freeflow/registration/linear/block_refinement.h>
+#include <freeflow/registration/linear/linear.h>
 
 #include "support/devices.h"
 #include "support/phantoms.h"

@@ -1,9 +1,9 @@
 // The whole free-form registration on phantoms with a known deformation, on every device.
-#include <freeflow/registration/ffd.h>
+#include <freeflow/registration/ffd/ffd.h>
 
 #include <freeflow/deform/warp.h>
-#include <freeflow/registration/pyramid.h>
-#include <freeflow/registration/unfold.h>
+#include <freeflow/registration/levels/pyramid.h>
+#include <freeflow/regularize/unfold.h>
 
 #include "support/devices.h"
 #include "support/registrations.h"

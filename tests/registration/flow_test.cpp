@@ -1,7 +1,7 @@
 // The compositive flow on phantoms with a known deformation, on every device.
-#include <freeflow/registration/flow.h>
+#include <freeflow/registration/flow/flow.h>
 
-#include <freeflow/registration/unfold.h>
+#include <freeflow/regularize/unfold.h>
 
 #include "support/devices.h"
 #include "support/registrations.h"

@@ -1,7 +1,7 @@
 // The viscous fluid on phantoms with a known deformation, on every device.
-#include <freeflow/registration/flow.h>
+#include <freeflow/registration/flow/flow.h>
 
-#include <freeflow/registration/pace.h>
+#include <freeflow/registration/flow/pace.h>
 
 #include "support/devices.h"
 #include "support/registrations.h"

@@ -1,9 +1,9 @@
 // Linear registration on phantoms with a known transform, on every device; its parts on the host.
-#include <freeflow/registration/linear.h>
+#include <freeflow/registration/linear/linear.h>
 
-#include <freeflow/registration/linear_cost.h>
-#include <freeflow/registration/powell.h>
-#include <freeflow/registration/rotation_search.h>
+#include <freeflow/registration/linear/linear_cost.h>
+#include <freeflow/registration/linear/powell.h>
+#include <freeflow/registration/linear/rotation_search.h>
 #include <freeflow/similarity/ssd.h>
 
 #include "support/devices.h"

@@ -1,7 +1,7 @@
 // The three rules of descent on a quadratic with a known minimum, and the vector-free L-BFGS against the textbook one.
-#include <freeflow/registration/optimizer.h>
+#include <freeflow/registration/ffd/optimizer.h>
 
-#include <freeflow/registration/descent_direction.h>
+#include <freeflow/registration/ffd/descent_direction.h>
 
 #include "support/devices.h"
 #include "support/phantoms.h"

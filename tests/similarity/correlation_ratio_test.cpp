@@ -245,7 +245,7 @@ TEST_P(Ratio, ConcludingGivesMeansAndLeavesZeros) {
   ASSERT_EQ(counted[7], 0u);
   ratio_statistics(ctx, shape, sums.data(), 1, expected.data());
   const RatioStatistics whole = expected.to_host(ctx)[0];
-  double* cost = static_cast<double*>(ctx.landing());
+  double* cost = static_cast<double*>(ctx.readback());
   for (int again = 0; again < 2; ++again) {
     conclude_ratio(ctx, shape, sums.data(), {statistics.data(), means.data(), cost});
     ctx.synchronize();

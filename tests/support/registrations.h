@@ -8,7 +8,7 @@
 #include <initializer_list>
 #include <vector>
 
-#include <freeflow/registration/flow.h>
+#include <freeflow/registration/flow/flow.h>
 
 #include "support/warped_phantom.h"
 

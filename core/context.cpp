@@ -1,0 +1,163 @@
+#include <freeflow/core/context.h>
+
+#include <omp.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <freeflow/core/buffer.h>
+#include <freeflow/core/context_state.h>
+#include <freeflow/core/error.h>
+
+namespace freeflow {
+
+ContextState::ContextState(Device device, int threads, ContextKind kind, void* lent_stream)
+    : device(device), threads(threads > 0 ? threads : omp_get_max_threads()), kind(kind) {
+  if (device.is_cuda() && device.index >= cuda_runtime::device_count()) throw DeviceError("there is no device " + device.name());
+  if (!device.is_cuda() || kind == ContextKind::rehearsing) {
+    readback = std::aligned_alloc(64, Context::readback_bytes);
+    if (!readback) throw std::bad_alloc{};
+    std::memset(readback, 0, Context::readback_bytes);
+    return;
+  }
+  const detail::CurrentDevice current(*this);
+  stream = kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
+  pool = cuda_runtime::create_pool(device.index);
+  readback = cuda_runtime::allocate_host(Context::readback_bytes);
+}
+
+ContextState::~ContextState() {
+  if (!device.is_cuda() || kind == ContextKind::rehearsing)
+    std::free(readback);
+  else if (readback)
+    cuda_runtime::deallocate_host(readback);
+  if (stream && kind == ContextKind::working) cuda_runtime::destroy_stream(stream);
+  if (pool) cuda_runtime::destroy_pool(pool);
+}
+
+namespace detail {
+
+CurrentDevice::CurrentDevice(const ContextState& state) {
+  if (!state.device.is_cuda()) return;
+  const int now = cuda_runtime::current_device();
+  if (now == state.device.index) return;
+  cuda_runtime::make_current(state.device.index);
+  previous_ = now;
+}
+
+CurrentDevice::~CurrentDevice() {
+  if (previous_ >= 0) cuda_runtime::make_current(previous_);
+}
+
+void require_same_device(const ContextState& context, const ContextState& owner) {
+  const bool rehearses = context.kind == ContextKind::rehearsing;
+  require(rehearses == (owner.kind == ContextKind::rehearsing),
+          "memory of a rehearsal holds nothing: make the volume with the context that does the work");
+  require(context.device == owner.device, "the memory lies on " + owner.device.name() + ", but the context is of " + context.device.name() +
+                                              ": copy it there first (to_host, then a volume of that context)");
+}
+
+namespace {
+/// Stands for memory that a rehearsal did not take; nothing reads or writes it.
+void* const imaginary = reinterpret_cast<void*>(std::size_t(64));
+}  // namespace
+
+void* allocate(ContextState& state, std::size_t bytes) {
+  void* pointer = imaginary;
+  if (state.kind == ContextKind::rehearsing) {
+  } else if (state.device.is_cuda()) {
+    const CurrentDevice current(state);
+    pointer = cuda_runtime::allocate(state.pool, state.stream, bytes);
+  } else {
+    pointer = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    if (!pointer)
+      throw DeviceError("out of memory: " + std::to_string(bytes >> 20) + " MiB more than the " +
+                        std::to_string(state.statistics.bytes_in_use >> 20) + " MiB in use were needed");
+  }
+  ContextStatistics& s = state.statistics;
+  s.allocations += 1;
+  s.bytes_in_use += bytes;
+  s.peak_bytes = std::max(s.peak_bytes, s.bytes_in_use);
+  return pointer;
+}
+
+void deallocate(ContextState& state, void* pointer, std::size_t bytes) noexcept {
+  state.statistics.bytes_in_use -= bytes;
+  if (state.kind == ContextKind::rehearsing) return;
+  if (state.device.is_cuda())
+    cuda_runtime::deallocate(state.stream, pointer);
+  else
+    std::free(pointer);
+}
+
+void require_reachable(const ContextState& state, const void* pointer) {
+  require(pointer != nullptr, "memory that is lent must not be null");
+  if (state.kind == ContextKind::rehearsing || cuda_runtime::device_count() == 0) return;
+  const int where = cuda_runtime::device_of(pointer), wanted = state.device.is_cuda() ? state.device.index : -1;
+  const auto name = [](int index) { return index < 0 ? std::string("the host") : Device{Device::Kind::cuda, index}.name(); };
+  require(where == wanted, "the memory that is lent lies on " + name(where) + ", but the context is of " + state.device.name());
+}
+
+}  // namespace detail
+
+Context::Context(Device device, int threads) : state_(std::make_shared<ContextState>(device, threads, ContextKind::working)) {}
+
+Context Context::on_stream(Device device, void* stream) {
+  require(device.is_cuda() && stream != nullptr, "a stream can be lent to a context of a GPU only, and must not be null");
+  return Context(std::make_shared<ContextState>(device, 0, ContextKind::on_lent_stream, stream));
+}
+
+Context Context::rehearsal() const { return Context(std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing)); }
+
+bool Context::rehearses() const { return state_->kind == ContextKind::rehearsing; }
+const Device& Context::device() const { return state_->device; }
+int Context::threads() const { return state_->threads; }
+void* Context::stream() const { return state_->stream; }
+const ContextStatistics& Context::statistics() const { return state_->statistics; }
+void Context::reset_peak() { state_->statistics.peak_bytes = state_->statistics.bytes_in_use; }
+void* Context::readback() const { return state_->readback; }
+
+void Context::synchronize() {
+  state_->statistics.synchronizations += 1;
+  if (!device().is_cuda() || rehearses()) return;
+  const detail::CurrentDevice current(*state_);
+  cuda_runtime::synchronize(stream());
+}
+
+void Context::copy_to_device(void* target, const void* source, std::size_t bytes) { copy_on_device(target, source, bytes); }
+
+void Context::copy_to_host(void* target, const void* source, std::size_t bytes) {
+  if (rehearses()) {
+    synchronize();
+    std::memset(target, 0, bytes);
+    return;
+  }
+  const bool small = device().is_cuda() && bytes <= readback_bytes;  // else the driver copies by way of its own page-locked memory
+  copy_on_device(small ? readback() : target, source, bytes);
+  synchronize();
+  if (small) std::memcpy(target, readback(), bytes);
+}
+
+void Context::copy_on_device(void* target, const void* source, std::size_t bytes) {
+  if (rehearses()) return;
+  if (!device().is_cuda()) {
+    std::memcpy(target, source, bytes);
+    return;
+  }
+  const detail::CurrentDevice current(*state_);
+  cuda_runtime::copy(stream(), target, source, bytes);
+}
+
+void Context::fill_zero(void* target, std::size_t bytes) {
+  if (rehearses()) return;
+  if (!device().is_cuda()) {
+    std::memset(target, 0, bytes);
+    return;
+  }
+  const detail::CurrentDevice current(*state_);
+  cuda_runtime::fill_zero(stream(), target, bytes);
+}
+
+}  // namespace freeflow

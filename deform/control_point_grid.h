@@ -1,0 +1,75 @@
+// A cubic B-spline free-form deformation (Rueckert 1999): coefficients on a regular lattice along a grid's axes.
+//
+// Lattice coordinate p (mm along an axis of the fixed grid) is 0 at the fixed grid's first voxel centre; coefficient j
+// stands at (j - 1) * spacing. Coefficients are displacements in millimetres along the fixed grid's axes, one plane per
+// component, so they mean the same on every level of a pyramid.
+#pragma once
+
+#include <array>
+
+#include <freeflow/core/buffer.h>
+#include <freeflow/core/volume.h>
+#include <freeflow/deform/displacement_field.h>
+
+namespace freeflow {
+
+class ControlPointGrid {
+ public:
+  /// Zero displacement. spacing_mm: distance of coefficients per axis. Covers `fixed` and up to `margin_mm` beyond it (a
+  /// coarse level's outermost voxel centres may lie outside the finest grid's). Throws InvalidArgument for a spacing <= 0.
+  ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm);
+
+  const Geometry& fixed_geometry() const { return fixed_; }
+  const Eigen::Vector3d& spacing_mm() const { return spacing_; }
+  /// Number of coefficients per axis: knot intervals + 3.
+  Extent extent() const { return extent_; }
+  FieldView<float> view() { return {coefficients_.data(), extent_}; }
+  FieldView<const float> view() const { return {coefficients_.data(), extent_}; }
+  Buffer<float>& coefficients() { return coefficients_; }
+  const Buffer<float>& coefficients() const { return coefficients_; }
+  /// For require_on_device.
+  const std::shared_ptr<ContextState>& owner() const { return coefficients_.owner(); }
+
+  /// Knot intervals that such a lattice takes along an axis.
+  static int intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm, int axis);
+
+  /// Passes through u at the control points (u's values on any grid, linearly between its voxels, its border's beyond).
+  void interpolate(Context& ctx, const DisplacementField& u);
+
+  /// The same deformation, exactly, with half the spacing along the axes named (subdivision).
+  /// Coefficients that reach no voxel any more are dropped.
+  ControlPointGrid refined(Context& ctx, const std::array<bool, 3>& axes) const;
+
+ private:
+  ControlPointGrid() = default;
+  ControlPointGrid(Context& ctx, const ControlPointGrid& coarse, int axis);
+
+  Geometry fixed_;
+  Eigen::Vector3d spacing_, margin_;
+  Extent extent_;
+  Buffer<float> coefficients_;
+};
+
+/// Evaluates a lattice on one grid that shares its axes (a pyramid level of the fixed grid), and the transpose of that.
+/// Both are three passes of four taps, one per axis. Owns its tables and scratch: build one per level, then no call allocates.
+class SplineSampler {
+ public:
+  SplineSampler(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid);
+
+  /// u(x) in voxels of the grid, for every voxel.
+  void evaluate(Context& ctx, FieldView<const float> coefficients, FieldView<float> u) const;
+  /// The transpose of evaluate: gradient per coefficient (per mm) from a gradient per voxel (per voxel displacement).
+  void adjoint(Context& ctx, FieldView<const float> per_voxel, FieldView<float> per_coefficient) const;
+
+ private:
+  Extent lattice_, grid_;
+  std::array<float, 3> voxels_per_mm_;
+  std::array<Buffer<int>, 3> first_, begin_;
+  std::array<Buffer<float>, 3> weights_;
+  Buffer<float> after_x_, after_y_;
+};
+
+/// det(d phi / dx) of the spline itself, from its analytic derivatives, at every voxel of `grid` (dimensionless).
+Volume<float> spline_jacobian(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid);
+
+}  // namespace freeflow

@@ -1,0 +1,41 @@
+// Nonrigid registration by a cubic B-spline free-form deformation (Rueckert 1999), coarse to fine:
+// moving(affine(x + u(x))) is brought to match fixed(x).
+#pragma once
+
+#include <freeflow/registration/ffd/optimizer.h>
+#include <freeflow/registration/levels/level_options.h>
+#include <freeflow/registration/levels/prepared_image.h>
+#include <freeflow/registration/masks.h>
+#include <freeflow/registration/registration_result.h>
+
+namespace freeflow {
+
+/// Distance of the control points on the finest level.
+struct ControlSpacing {
+  double value = 5;
+  bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same length on all axes
+};
+
+/// Of LevelOptions: empty `iterations` are 100, and 60 on the finest level; an initial displacement is taken at the control points of the
+/// coarsest lattice, and what is finer than their distance is found again or lost.
+struct FfdOptions : LevelOptions {
+  ControlSpacing spacing;
+  double bending = 1.0;        ///< weight of the bending energy (mm^2)
+  double log_jacobian = 0.05;  ///< weight of the squared log-Jacobian
+  OptimizerKind optimizer = OptimizerKind::lbfgs;
+  double tolerance = 1e-5;  ///< of the optimizer
+
+  /// Throws InvalidArgument with the field, as FfdOptions::field, and its mend.
+  void validate() const;
+  int iterations_of_level(int level) const;
+};
+
+/// Registers. Fixed and moving may live on different grids; the context's device holds them. Throws InvalidArgument for unusable options,
+/// geometry or device, RegistrationError for images without content or overlap, DeviceError, and Cancelled when the observer asks.
+RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options = {},
+                                const Masks& masks = {}, Observer* observer = nullptr);
+/// The same of images that are kept for further registrations.
+RegistrationResult register_ffd(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const FfdOptions& options = {},
+                                Observer* observer = nullptr);
+
+}  // namespace freeflow

@@ -1,0 +1,9 @@
+// Same maths as the CPU.
+#include <freeflow/registration/flow/demons_force_body.h>
+#include <freeflow/core/for_each_voxel.cuh>
+
+namespace freeflow {
+
+template void for_each_voxel(backend::Cuda, Extent, const DemonsForceBody&);
+
+}  // namespace freeflow

@@ -1,0 +1,57 @@
+// What the nonrigid registrations share: the images of a level, the way from coarse to fine, the result and its warnings. A pipeline derives
+// from it and says what a level does.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include <freeflow/registration/levels/level_options.h>
+#include <freeflow/registration/levels/prepared_image.h>
+#include <freeflow/registration/registration_result.h>
+
+namespace freeflow {
+
+class LevelLoop {
+ public:
+  virtual ~LevelLoop() = default;
+
+  /// Throws RegistrationError for images without content or overlap, and Cancelled when the observer asks.
+  RegistrationResult run(Observer* observer);
+
+ protected:
+  /// Everything must outlive this.
+  LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LevelOptions& options);
+
+  /// Brings the deformation to the grid of level l, before its images are made.
+  virtual void enter_level(int l, const Geometry& grid) = 0;
+  virtual int iterations_of_level(int l) const = 0;
+  /// Allocates what a level takes and, but in a rehearsal, improves the deformation. The similarity has been prepared; `level` is complete
+  /// but for what happens now.
+  virtual void descend(const ImagePair& images, LevelRecord& level, Observer& observer) = 0;
+  /// Takes the intensity ranges of the masked images.
+  virtual void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) { similarity_->set_ranges(fixed, moving); }
+  /// The displacement on the fixed grid without folds, and the velocity where there is one. The measure's memory has been given back.
+  virtual void finish(RegistrationResult& result, const StopRequest& stop) = 0;
+  /// Of the result's displacement, once it is final.
+  virtual Inverse inverse_of(const RegistrationResult& result, const StopRequest& stop) {
+    return invert(ctx_, result.displacement, {}, stop);
+  }
+  /// What to do about folds that are left.
+  virtual const char* mend_of_folds() const = 0;
+  /// Whether a level lowered the cost or had nothing to do.
+  virtual bool gained(const std::vector<LevelRecord>& levels) const = 0;
+
+  Context& ctx_;
+  PreparedImage &fixed_, &moving_;
+  std::vector<Factors> fixed_factors_, moving_factors_;
+  std::unique_ptr<SimilarityMeasure> similarity_;
+
+ private:
+  double prepare();
+  LevelRecord run_level(int l, Observer& observer);
+  PointMap map_between(const Volume<float>& f, const Volume<float>& m) const;
+
+  const LevelOptions& level_options_;
+};
+
+}  // namespace freeflow

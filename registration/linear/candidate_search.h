@@ -1,0 +1,52 @@
+// Private: tools of the coarse searches: candidates scored in batches on one level, by the mutual information of a small histogram
+// whatever the measure of the refinement, and moved by patterns of steps.
+#pragma once
+
+#include <vector>
+
+#include <freeflow/registration/linear/linear_levels.h>
+#include <freeflow/registration/observer.h>
+#include <freeflow/registration/linear/overlap_guard.h>
+#include <freeflow/similarity/candidate_scores.h>
+
+namespace freeflow {
+
+struct LinearCandidate {
+  Eigen::Affine3d world = Eigen::Affine3d::Identity();
+  double cost = 0;
+};
+
+/// Angle between the rotations of two transforms, degrees.
+double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
+
+/// Sorted by cost, without those that are both within `degrees` and within near_mm (of where `center` goes) of a better one.
+std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates, const Eigen::Vector3d& center, double degrees,
+                                      double near_mm, std::size_t most);
+
+/// Steps to the neighbours of a candidate, each in both directions; 0: none.
+struct PatternStep {
+  double mm = 0, degrees = 0;
+  double scale = 0;  ///< factors 1 + scale and 1 / (1 + scale)
+};
+
+class CandidateSearch {
+ public:
+  CandidateSearch(Context& ctx, const LinearLevel& level, const ContentExtent& content, LevelRecord& record);
+
+  /// Fills in the costs; 0 where the overlap is below the smallest. Returns the largest overlap.
+  double score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling, double smallest_overlap);
+  /// All neighbours of a candidate about the object's centre.
+  std::vector<LinearCandidate> neighbours(const LinearCandidate& candidate, const PatternStep& step) const;
+  /// Scores all candidates' neighbours in one go; each candidate becomes the best of its own.
+  void improve(std::vector<LinearCandidate>& candidates, const PatternStep& step, CandidateSampling sampling, double smallest_overlap);
+
+ private:
+  static constexpr int batch = 640;
+  Context& ctx_;
+  const LinearLevel& level_;
+  Eigen::Vector3d center_;
+  LevelRecord& record_;
+  CandidateNmi scorer_;
+};
+
+}  // namespace freeflow

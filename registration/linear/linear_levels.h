@@ -1,0 +1,45 @@
+// Private: the image pyramid of a linear registration, and where the object is.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include <freeflow/registration/levels/prepared_image.h>
+
+namespace freeflow {
+
+/// Centre of mass and size of what an image shows: intensities above the smallest, inside the mask.
+struct ContentExtent {
+  Eigen::Vector3d center;
+  double radius_mm;  ///< of the ball with the same second moment: the head's edge
+};
+
+/// One level; its images belong to the prepared images.
+struct LinearLevel {
+  const Volume<float>&fixed, &moving;  ///< NaN outside the masks
+  PreparedImage::Steps fixed_steps, moving_steps;
+};
+
+class LinearLevels {
+ public:
+  /// Levels of about 8, 4, 2 and 1 mm for a head, in proportion for smaller or larger objects; at most `levels`, coarse to fine, and none
+  /// finer than the images. Made from fine to coarse, each from the one before: a Gaussian of a Gaussian is a Gaussian.
+  LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels);
+
+  int count() const { return int(levels_.size()); }
+  const LinearLevel& operator[](int l) const { return levels_[std::size_t(l)]; }
+  /// Distance of samples that the level aims at, mm.
+  double spacing_mm(int l) const { return spacing_[std::size_t(l)]; }
+  const ContentExtent& fixed_content() const { return fixed_content_; }
+  const ContentExtent& moving_content() const { return moving_content_; }
+
+ private:
+  std::deque<LinearLevel> levels_;
+  std::vector<double> spacing_;
+  ContentExtent fixed_content_, moving_content_;
+};
+
+/// Of an image as it is, on the host. Throws RegistrationError naming `what` when no voxel has a value.
+ContentExtent content_extent(Context& ctx, const Volume<float>& image, const char* what);
+
+}  // namespace freeflow

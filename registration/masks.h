@@ -1,0 +1,14 @@
+// Where a registration looks.
+#pragma once
+
+#include <freeflow/core/volume.h>
+
+namespace freeflow {
+
+/// Images whose voxels above 0.5 count; null: everywhere. They must outlive the registration.
+struct Masks {
+  const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid
+  const Volume<float>* moving = nullptr;  ///< on the moving image's grid
+};
+
+}  // namespace freeflow

@@ -1,0 +1,108 @@
+#include <freeflow/registration/register_images.h>
+
+#include <utility>
+
+#include <freeflow/registration/levels/with_prepared.h>
+
+namespace freeflow {
+
+namespace {
+
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FlowOptions& o, Observer* observer) {
+  return register_flow(ctx, f, m, o, observer);
+}
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FfdOptions& o, Observer* observer) {
+  return register_ffd(ctx, f, m, o, observer);
+}
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FluidOptions& o, Observer* observer) {
+  return register_fluid(ctx, f, m, o, observer);
+}
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const DemonsOptions& o, Observer* observer) {
+  return register_demons(ctx, f, m, o, observer);
+}
+
+const DisplacementField* initial_velocity(const LevelOptions&) { return nullptr; }
+const DisplacementField* initial_velocity(const FlowOptions& o) { return o.initial_velocity; }
+const DisplacementField* initial_velocity(const DemonsOptions& o) { return o.initial_velocity; }
+
+/// Points the options to a field of a rehearsal, where they have one.
+void set_start(LevelOptions& o, const DisplacementField* field) { o.initial_displacement = field; }
+template <class Options>
+requires requires(Options o) { o.initial_velocity; }
+void set_start(Options& o, const DisplacementField* field) {
+  const bool of_velocity = o.initial_velocity != nullptr;
+  o.initial_velocity = of_velocity ? field : nullptr;
+  o.initial_displacement = of_velocity ? nullptr : field;
+}
+
+/// The images, masks and start of a rehearsal: volumes that hold nothing.
+struct Imaginary {
+  Imaginary(Context& ctx, const RegistrationInputs& in)
+      : fixed(Volume<float>(ctx, in.fixed), in.fixed_mask ? Volume<float>(ctx, in.fixed) : Volume<float>(), "the fixed image"),
+        moving(Volume<float>(ctx, in.moving), in.moving_mask ? Volume<float>(ctx, in.moving) : Volume<float>(), "the moving image") {
+    if (in.initial_displacement) start = DisplacementField(ctx, *in.initial_displacement);
+  }
+  PreparedImage fixed, moving;
+  DisplacementField start;
+};
+
+/// For what a rehearsal cannot see: the granularity of a device's allocations.
+std::size_t rounded_up(std::size_t bytes) { return bytes + bytes / 50 + (std::size_t(1) << 20); }
+
+}  // namespace
+
+const LevelOptions& RegistrationOptions::levels() const {
+  return std::visit([](const auto& o) -> const LevelOptions& { return o; }, model);
+}
+
+void RegistrationOptions::validate() const {
+  std::visit([](const auto& o) { o.validate(); }, model);
+}
+
+RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const RegistrationOptions& options,
+                                   Observer* observer) {
+  options.validate();
+  return std::visit(
+      [&](auto nonrigid) {
+        std::optional<LinearResult> linear;
+        if (options.linear && !nonrigid.initial_displacement && !initial_velocity(nonrigid)) {
+          LinearOptions first;
+          first.similarity = nonrigid.similarity;
+          first.model = *options.linear;
+          first.initial = nonrigid.initial;
+          first.keep_better_start = true;
+          linear = register_linear(ctx, fixed, moving, first, observer);
+          nonrigid.initial = linear->affine;
+        }
+        RegistrationResult result = run_model(ctx, fixed, moving, nonrigid, observer);
+        result.linear = std::move(linear);
+        return result;
+      },
+      options.model);
+}
+
+RegistrationResult register_images(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                                   const RegistrationOptions& options, const Masks& masks, Observer* observer) {
+  options.validate();
+  return with_prepared(fixed, moving, masks,
+                       [&](PreparedImage& f, PreparedImage& m) { return register_images(ctx, f, m, options, observer); });
+}
+
+std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs, const RegistrationOptions& options) {
+  options.validate();
+  Context rehearsal = ctx.rehearsal();
+  Imaginary images(rehearsal, inputs);
+  RegistrationOptions rehearsed = options;
+  std::visit([&](auto& o) { set_start(o, inputs.initial_displacement ? &images.start : nullptr); }, rehearsed.model);
+  register_images(rehearsal, images.fixed, images.moving, rehearsed);
+  return rounded_up(rehearsal.statistics().peak_bytes);
+}
+
+std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs, const LinearOptions& options) {
+  Context rehearsal = ctx.rehearsal();
+  Imaginary images(rehearsal, inputs);
+  register_linear(rehearsal, images.fixed, images.moving, options);
+  return rounded_up(rehearsal.statistics().peak_bytes);
+}
+
+}  // namespace freeflow

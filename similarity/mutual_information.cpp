@@ -1,0 +1,163 @@
+#include <freeflow/similarity/mutual_information.h>
+
+#include <algorithm>
+#include <type_traits>
+
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/warp.h>
+#include <freeflow/similarity/mutual_information_body.h>
+
+namespace freeflow {
+
+/// The CPU sweeps a piece of a row three times: each loop on its own vectorises, the body as a whole does not.
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const ParzenForceBody<InformationPoint>& body) {
+  constexpr int longest = 512;
+  const int pieces = (extent.x + longest - 1) / longest;
+  const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z, share = tasks / (16 * cpu.threads) + 1;
+#pragma omp parallel for schedule(dynamic, share) num_threads(cpu.threads)
+  for (std::ptrdiff_t task = 0; task < tasks; ++task) {
+    const ParzenForceBody<InformationPoint> local = body;
+    const int row = int(task / pieces), y = row % extent.y, z = row / extent.y;
+    const int begin = int(task % pieces) * longest, n = std::min(longest, extent.x - begin);
+    const std::size_t first = local.at.fixed_bin.offset(begin, y, z);
+    float value[longest], gx[longest], gy[longest], gz[longest];
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) {
+      const SampleWithGradient s = local.at.sample(begin + i, y, z);
+      value[i] = s.value;
+      gx[i] = s.gradient.x;
+      gy[i] = s.gradient.y;
+      gz[i] = s.gradient.z;
+    }
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) value[i] = local.at.slope_at(first + i, value[i]);
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) local.at.write(local.force, first + i, value[i], {gx[i], gy[i], gz[i]});
+  }
+}
+
+MutualInformation::MutualInformation(const MutualInformationOptions& o) : options_(o), shape_{o.fixed_bins, o.moving_bins, o.estimator} {
+  require(o.fixed_bins >= 8 && o.fixed_bins <= 256 && o.moving_bins >= 8 && o.moving_bins <= 256,
+          "the number of bins must lie between 8 and 256");
+  JointHistogram::check(o.scheme, shape_);
+  require(o.sampling != Interpolation::nearest, "the moving image is sampled linear or cubic");
+  require(!samples_cubic() || o.estimator != Estimator::partial_volume,
+          "the partial_volume estimator's weights are trilinear; sample linear, or estimate by parzen, parzen_both or hard");
+}
+
+void MutualInformation::set_ranges(const IntensityRange& fixed, const IntensityRange& moving) {
+  fixed_range_ = fixed;
+  moving_range_ = moving;
+}
+
+MutualInformation::Table MutualInformation::make_table(Context& ctx, double unit) const {
+  return {Buffer<std::uint64_t>(ctx, shape_.bins()), Buffer<std::uint64_t>(ctx, shape_.fixed_bins + shape_.moving_bins),
+          Buffer<double>(ctx, 4), unit};
+}
+
+void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
+  require_on_device(ctx, images.fixed, images.moving);
+  map_ = images.fixed_to_moving;
+  fixed_bin_ = Volume<std::uint16_t>(ctx, images.fixed.geometry());
+  moving_in_bins_ = Volume<float>(ctx, images.moving.geometry());
+  histogram_ = JointHistogram(ctx, options_.scheme, shape_, fixed_bin_.extent().count());
+  counted_ = make_table(ctx, double(shape_.unit()));
+  if (smooths()) smoothed_ = make_table(ctx, 36);
+  slopes_ = Buffer<float>(ctx, shape_.bins());
+  polynomials_ = Buffer<float>(ctx, 4 * shape_.bins());
+  warped_ = warps_first(ctx) ? Volume<float>(ctx, images.fixed.geometry()) : Volume<float>();
+  work_ = ReduceWorkspace(ctx, shape_.bins(), 4);
+  const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
+  for_each_voxel(
+      ctx, fixed_bin_.extent(),
+      FixedBinBody{images.fixed.view(), fixed_bin_.view(), fixed_range_.low, float(nf - 1) / (fixed_range_.high - fixed_range_.low), nf});
+  for_each_voxel(ctx, moving_in_bins_.extent(),
+                 MovingBinBody{images.moving.view(), moving_in_bins_.view(), moving_range_.low,
+                               float(nm - 3) / (moving_range_.high - moving_range_.low), nm});
+  coefficients_ = samples_cubic() ? moving_in_bins_.clone(ctx) : Volume<float>();
+  if (samples_cubic()) bspline_prefilter(ctx, coefficients_.view());
+}
+
+void MutualInformation::measure(Context& ctx, Table& t) const {
+  const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
+  for_each_voxel(ctx, Extent{nf + nm, 1, 1}, MarginalBody{t.histogram.data(), t.marginals.data(), nf, nm});
+  reduce(ctx, shape_.bins(), 4, EntropySumBody{{}, t.histogram.data(), t.marginals.data(), nf, nm}, work_, t.sums.data());
+}
+
+bool MutualInformation::warps_first(const Context& ctx) const {
+  return ctx.device().is_cuda() && (options_.estimator == Estimator::parzen || options_.estimator == Estimator::parzen_both);
+}
+
+void MutualInformation::count(Context& ctx, FieldView<const float> u) {
+  const VolumeView<const std::uint16_t> fixed = std::as_const(fixed_bin_).view();
+  const VolumeView<const float> moving = std::as_const(moving_in_bins_).view();
+  const VolumeView<const float> coefficients = std::as_const(coefficients_).view();
+  if (warps_first(ctx)) {
+    if (samples_cubic())
+      warp_values_cubic(ctx, moving, coefficients, map_, u, warped_.view());
+    else
+      warp_values(ctx, moving, map_, u, warped_.view());
+    histogram_.count(ctx, SampledPair{fixed.data, warped_.view().data, fixed.extent.count()}, counted_.histogram.data());
+  } else {
+    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, coefficients}, counted_.histogram.data());
+  }
+  measure(ctx, counted_);
+}
+
+void MutualInformation::differentiate(Context& ctx, double* cost) {
+  const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
+  const Extent bins{nm, nf, 1};
+  if (smooths()) {
+    for_each_voxel(ctx, bins, BothWindowsBody{counted_.histogram.data(), smoothed_.histogram.data(), nf, nm});
+    measure(ctx, smoothed_);
+  }
+  const Table& t = smooths() ? smoothed_ : counted_;
+  const bool both = options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both;
+  const InformationCostBody value{counted_.sums.data(), options_.measure, cost};
+  for_each_voxel(
+      ctx, bins,
+      SlopeBody{t.histogram.data(), t.marginals.data(), t.sums.data(), options_.measure, nf, t.unit, value, {slopes_.data(), bins}});
+  for_each_voxel(ctx, bins, SlopePolynomialBody{{slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
+}
+
+template <class F>
+void MutualInformation::with_point(FieldView<const float> u, F&& f) const {
+  const InformationPoint linear{
+      fixed_bin_.view(), moving_in_bins_.view(), {map_, u}, slopes_.data(), reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
+      shape_.moving_bins};
+  if (samples_cubic())
+    f(CubicInformationPoint{linear, coefficients_.view()});
+  else
+    f(linear);
+}
+
+void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
+  count(ctx, u);
+  if (!force.data) return for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
+  differentiate(ctx, cost);
+  with_point(u, [&]<class Point>(const Point& at) {
+    if constexpr (std::is_same_v<Point, InformationPoint>)
+      if (options_.estimator == Estimator::partial_volume)
+        return for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{at, force});
+    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody<Point>{at, force});
+  });
+}
+
+void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative, double* cost) {
+  require(options_.estimator != Estimator::partial_volume, "the partial-volume estimate has no derivative by intensity; use parzen");
+  count(ctx, u);
+  differentiate(ctx, cost);
+  const float bins_per_unit = float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
+  with_point(u, [&]<class Point>(const Point& at) {
+    for_each_voxel(ctx, fixed_bin_.extent(), IntensityDerivativeBody<Point>{at, bins_per_unit, derivative});
+  });
+}
+
+EntropyValues MutualInformation::entropies(Context& ctx) const {
+  const std::vector<double> sums = counted_.sums.to_host(ctx);
+  const Entropies h = Entropies::from(sums.data());
+  return {h.fixed, h.moving, h.joint, h.mass / counted_.unit};
+}
+
+}  // namespace freeflow
