@@ -1,6 +1,6 @@
 // The fluid's parts as Lee 2012 measures them (figures 1 and 2, table 1): the unbiased force by kernel, size and block shape with what each
 // kernel takes of the GPU; the velocity of a viscous fluid; and whole runs of 300 iterations.
-#include <freeflow/registration/flow/flow.h>
+#include <freeflow/registration/flow/fluid.h>
 
 #include "support.h"
 #include "support/phantoms.h"
@@ -81,8 +81,7 @@ void registration_row(benchmark::State& state, const Device& device, int n, Velo
                          }));
   };
   const Volume<float> fixed = image(2), moving = image(0);
-  FlowOptions options;
-  options.model = FlowModel::fluid;
+  FluidOptions options;
   options.similarity.kind = SimilarityKind::ssd;
   options.kl = 0.01;
   options.velocity = velocity;
@@ -91,7 +90,7 @@ void registration_row(benchmark::State& state, const Device& device, int n, Velo
   options.tolerance = 0;
   options.step = 0.1;
   for (auto _ : state) {
-    const RegistrationResult r = register_flow(ctx, fixed, moving, options);
+    const RegistrationResult r = register_fluid(ctx, fixed, moving, options);
     const LevelRecord& level = r.levels.front();
     state.SetIterationTime(level.seconds);
     state.counters["iterations"] = double(level.iterations.size()) - 1;

@@ -17,7 +17,7 @@ void evaluate(Context& ctx, const LnccOptions& options, const Use& use) {
   const DisplacementField u(ctx, grid, test::field_planes(grid.extent, [](int x, int y, int z) { return test::wave(x, y, z, 2); }));
   DisplacementField force(ctx, grid);
   Lncc lncc(options);
-  lncc.set_range(ctx, fixed, moving);
+  lncc.read_ranges(ctx, fixed, moving);
   lncc.prepare(ctx, {fixed, moving, PointMap{}});
   Buffer<double> cost(ctx, 1);
   const auto work = [&] { lncc.evaluate(ctx, u.view(), force.view(), cost.data()); };

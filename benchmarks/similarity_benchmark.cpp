@@ -34,7 +34,7 @@ void evaluate(benchmark::State& state, Device device, const Make& make, bool wit
     const Scene s(ctx);
     DisplacementField force(ctx, grid);
     auto measure = make();
-    measure.set_range(ctx, s.fixed, s.moving);
+    measure.read_ranges(ctx, s.fixed, s.moving);
     measure.prepare(ctx, {s.fixed, s.moving, PointMap{}});
     Buffer<double> cost(ctx, 1);
     const FieldView<float> target = with_force ? force.view() : FieldView<float>{nullptr, grid.extent};

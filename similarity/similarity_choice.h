@@ -35,7 +35,7 @@ struct SimilarityChoice {
   RatioDirection ratio_direction = RatioDirection::moving_given_fixed;  ///< cr: which image explains the other
   double border_mm = 0;                                                 ///< cr: width of the border weighting, 0 for none
   int lncc_radius = 2;                                                  ///< lncc: voxels of the level, 1 to 64
-  SimilarityFactory factory;  ///< a measure of one's own; then no other field counts
+  SimilarityFactory factory = {};  ///< a measure of one's own; then no other field counts
 
   /// Whether it is that measure of the library's.
   bool is(SimilarityKind of) const { return !factory && kind == of; }

@@ -10,7 +10,7 @@
 #include <random>
 
 #include <freeflow/io/image_file.h>
-#include <freeflow/registration/flow/flow.h>
+#include <freeflow/registration/register_images.h>
 #include <freeflow/deform/jacobian_bias.h>
 
 namespace po = boost::program_options;
@@ -71,17 +71,20 @@ int main(int argc, char** argv) {
     std::vector<float> noisy = clean.voxels;
     add_noise(noisy, percent, 1);
     const Volume<float> a(ctx, clean.geometry, clean.voxels), b(ctx, clean.geometry, noisy);
-    for (const double kl : {0.0, weight}) {
-      FlowOptions o;
-      o.model = symmetric ? FlowModel::compositive : FlowModel::fluid;
-      o.symmetric = symmetric;
-      o.sigma_field = {{0}};
+    const auto set = [&](auto o, double kl) {
       o.similarity.kind = SimilarityKind::ssd;
       o.levels = 1;
       o.iterations = {iterations};
       o.step = 0.1;
       o.kl = kl;
-      const DisplacementField ab = register_flow(ctx, a, b, o).displacement, ba = register_flow(ctx, b, a, o).displacement;
+      return NonrigidModel(o);
+    };
+    FlowOptions both_ways;
+    both_ways.symmetric = true;
+    both_ways.sigma_field = {{0}};
+    for (const double kl : {0.0, weight}) {
+      const RegistrationOptions o{symmetric ? set(both_ways, kl) : set(FluidOptions{}, kl), std::nullopt};
+      const DisplacementField ab = register_images(ctx, a, b, o).displacement, ba = register_images(ctx, b, a, o).displacement;
       std::printf("--kl %g\n", kl);
       report("  clean to noisy", jacobian_bias(ctx, ab));
       report("  noisy to clean", jacobian_bias(ctx, ba));

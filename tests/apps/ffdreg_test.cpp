@@ -176,7 +176,7 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --estimator soft"), "partial_volume");
   expect_refusal(run(ffdreg + images + " --histogram-scheme banded"), "shared_atomic");
   expect_refusal(run(ffdreg + images + " -s lncc --lncc-radius 0"), "radius");
-  expect_refusal(run(ffdreg + images + " --bending inf"), "penalties");
+  expect_refusal(run(ffdreg + images + " --bending inf"), "--bending must lie");
   expect_refusal(run(ffdreg + images + " --spacing 1e30mm"), "spacing");
   expect_refusal(run(ffdreg + images + " --config /tmp"), "/tmp");
   write_text("file", "");

@@ -159,7 +159,7 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--smoother fast"), "separable");
   expect_refusal(run(call + "--step 3"), "step");
   expect_refusal(run(call + "--velocity fast"), "navier");
-  expect_refusal(run(call + "--model fluid --kl -1"), "Kullback");
+  expect_refusal(run(call + "--model fluid --kl -1"), "--kl must lie");
   expect_refusal(run(call + "--model demons --kl 1"), "--model fluid");
   expect_refusal(run(call + "--model fluid --symmetric"), "--model flow");
   expect_refusal(run(call + "--model demons --demons angry"), "thirion");

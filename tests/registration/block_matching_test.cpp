@@ -150,7 +150,7 @@ TEST_P(Blocks, ThickSlicesAreLeftToTheMeasure) {
 
 // An organ's texture slid by 5 mm, its edge stayed. The texture's contrast turns over from place to place: blocks, matched by squared
 // correlation, follow it, but the measure of the whole cannot and holds on to the edge.
-TEST_P(Blocks, AScepticKeepsTheStartWhereMeasureAndBlocksDisagree) {
+TEST_P(Blocks, KeepsABetterStartWhenAskedWhereMeasureAndBlocksDisagree) {
   Geometry g = plain_geometry({40, 40, 36}, 2);
   g.origin = -g.center();
   const auto image = [&](double slid, bool turned) {
@@ -161,22 +161,22 @@ TEST_P(Blocks, AScepticKeepsTheStartWhereMeasureAndBlocksDisagree) {
       return (10 + 0.3 * contrast * fine) / (1 + std::exp((-20 - p.z()) / 0.7));
     });
   };
-  const auto found = [&](bool sceptical, bool turned) {
+  const auto found = [&](bool keep_better_start, bool turned) {
     LinearOptions o;
     o.model = LinearModel::rigid;
     o.search = LinearSearch::gradient;
     o.refinement = LinearRefinement::blocks;
-    o.sceptical = sceptical;
+    o.keep_better_start = keep_better_start;
     return register_linear(ctx, image(0, false), image(5, turned), o);
   };
-  const LinearResult trusting = found(false, true), sceptic = found(true, true), agreed = found(true, false);
-  EXPECT_NEAR(trusting.parts.translation.z(), 5, 0.3);
-  EXPECT_GT(trusting.cost_after, trusting.cost_before + 0.01);
-  EXPECT_TRUE(trusting.warnings.empty());
-  EXPECT_EQ(sceptic.affine.matrix(), Eigen::Matrix4d::Identity());
-  EXPECT_EQ(sceptic.cost_after, sceptic.cost_before);
-  EXPECT_EQ(sceptic.warnings.size(), 1u);
-  EXPECT_NEAR(agreed.parts.translation.z(), 5, 0.3) << "a sceptic believes the blocks where the measure does";
+  const LinearResult refined = found(false, true), kept = found(true, true), agreed = found(true, false);
+  EXPECT_NEAR(refined.parts.translation.z(), 5, 0.3);
+  EXPECT_GT(refined.cost_after, refined.cost_before + 0.01);
+  EXPECT_TRUE(refined.warnings.empty());
+  EXPECT_EQ(kept.affine.matrix(), Eigen::Matrix4d::Identity());
+  EXPECT_EQ(kept.cost_after, kept.cost_before);
+  EXPECT_EQ(kept.warnings.size(), 1u);
+  EXPECT_NEAR(agreed.parts.translation.z(), 5, 0.3) << "the blocks are followed where the measure does";
   EXPECT_TRUE(agreed.warnings.empty());
 }
 

@@ -31,7 +31,7 @@ TEST_P(Ffd, RecoversAKnownWarpAcrossContrasts) {
   EXPECT_GT(p.error_before(), 3.4);
   EXPECT_LT(p.error(ctx, r.displacement), 0.6);
   EXPECT_EQ(r.jacobian.folded_voxels, 0u);
-  EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels);
+  EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels);
   EXPECT_GT(r.overlap_after, 0.9);
   ASSERT_EQ(r.levels.size(), 2u);
   for (const LevelRecord& level : r.levels) EXPECT_FALSE(level.stopped_because.empty());
@@ -111,7 +111,7 @@ TEST_P(Ffd, PredictsItsMemory) {
   o.iterations = {2};
   ctx.reset_peak();
   run(ctx, p, o);
-  const double used = double(ctx.statistics().peak_bytes), predicted = double(predict_ffd_bytes(ctx, p.fixed, p.moving, o));
+  const double used = double(ctx.statistics().peak_bytes), predicted = double(predict_run(ctx, p, o));
   EXPECT_GE(predicted, used);
   EXPECT_LT(predicted, 1.1 * used);
 }
@@ -171,7 +171,7 @@ TEST_P(Ffd, SaysWhyItCannot) {
   EXPECT_THROW(run(ctx, p, o), InvalidArgument);
   o = quick();
   o.levels = 0;
-  EXPECT_THROW(predict_ffd_bytes(ctx, p.fixed, p.moving, o), InvalidArgument);
+  EXPECT_THROW(predict_run(ctx, p, o), InvalidArgument);
   o = quick();
   o.bending = INFINITY;
   EXPECT_THROW(run(ctx, p, o), InvalidArgument);

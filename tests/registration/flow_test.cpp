@@ -12,8 +12,9 @@ namespace {
 
 using namespace test;
 
-FlowOptions quick(SimilarityKind kind = SimilarityKind::lncc) {
-  FlowOptions o;
+template <class Options = FlowOptions>
+Options quick(SimilarityKind kind = SimilarityKind::lncc) {
+  Options o;
   o.similarity.kind = kind;
   o.levels = 2;
   o.iterations = {40, 12};
@@ -33,7 +34,7 @@ TEST_P(Flow, EveryMeasureRecoversAKnownWarp) {
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 0.9) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
-    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels) << int(kind);
+    EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels) << int(kind);
     ASSERT_EQ(r.levels.size(), 2u);
     for (const LevelRecord& level : r.levels) EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
   }
@@ -42,12 +43,11 @@ TEST_P(Flow, EveryMeasureRecoversAKnownWarp) {
 TEST_P(Flow, DemonsRecoverAKnownWarpWithAnInverse) {
   const Phantom p = usual_phantom(false);
   for (const SimilarityKind kind : {SimilarityKind::ssd, SimilarityKind::lncc}) {
-    FlowOptions o = quick(kind);
-    o.model = FlowModel::demons;
+    const DemonsOptions o = quick<DemonsOptions>(kind);
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 0.9) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u);
-    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels);
+    EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels);
     Context two({}, 2);
     EXPECT_EQ(run(two, p, o).displacement.to_host(two), r.displacement.to_host(ctx));
   }
@@ -56,9 +56,8 @@ TEST_P(Flow, DemonsRecoverAKnownWarpWithAnInverse) {
 TEST_P(Flow, EveryKindOfDemonsRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
   for (const DemonsKind kind : {DemonsKind::esm, DemonsKind::thirion}) {
-    FlowOptions o = quick(SimilarityKind::ssd);
-    o.model = FlowModel::demons;
-    o.demons = kind;
+    DemonsOptions o = quick<DemonsOptions>(SimilarityKind::ssd);
+    o.kind = kind;
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 1.0) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
@@ -68,8 +67,7 @@ TEST_P(Flow, EveryKindOfDemonsRecoversAKnownWarp) {
 
 TEST_P(Flow, DemonsDoNotCareForTheScaleOfTheIntensities) {
   const Phantom p = usual_phantom(false);
-  FlowOptions o = quick(SimilarityKind::ssd);
-  o.model = FlowModel::demons;
+  DemonsOptions o = quick<DemonsOptions>(SimilarityKind::ssd);
   o.iterations = {10, 2};
   const std::vector<float> expected = run(ctx, p, o).displacement.to_host(ctx);
   for (const int power : {70, -70}) {  // a float holds the values, but not their squares
@@ -86,21 +84,47 @@ TEST_P(Flow, SwappedImagesOfASymmetricFlowGiveTheInverseToTheBit) {
   Context host;
   p.m = sample_world(host, p.fixed, [](const Eigen::Vector3d& x) { return head(x, 26); }).to_host(host);
   q.f = p.m, q.m = p.f;
-  for (const auto& [kind, model] : {std::pair{SimilarityKind::lncc, FlowModel::compositive},
-                                    {SimilarityKind::nmi, FlowModel::compositive},
-                                    {SimilarityKind::ssd, FlowModel::demons}}) {
-    FlowOptions o = quick(kind);
-    o.model = model;
+  const auto expect_inverse = [&](auto o) {
+    const int kind = int(o.similarity.kind);
     o.symmetric = true;
     o.iterations = {20, 5};
     const RegistrationResult a = run(ctx, p, o), b = run(ctx, q, o);
-    EXPECT_EQ(a.displacement.to_host(ctx), b.inverse.field.to_host(ctx)) << int(kind);
-    EXPECT_EQ(a.inverse.field.to_host(ctx), b.displacement.to_host(ctx)) << int(kind);
-    EXPECT_EQ(a.levels[1].iterations.back().cost, b.levels[1].iterations.back().cost) << int(kind);
-    EXPECT_LT(a.inverse.residual.mean_voxels, inverse_mean_voxels);
+    EXPECT_EQ(a.displacement.to_host(ctx), b.inverse->field.to_host(ctx)) << kind;
+    EXPECT_EQ(a.inverse->field.to_host(ctx), b.displacement.to_host(ctx)) << kind;
+    EXPECT_EQ(a.levels[1].iterations.back().cost, b.levels[1].iterations.back().cost) << kind;
+    EXPECT_LT(a.inverse->residual.mean_voxels, inverse_mean_voxels);
     EXPECT_EQ(a.jacobian.folded_voxels, 0u);
-    EXPECT_LT(p.error(ctx, a.displacement), 1.2) << int(kind);
-  }
+    EXPECT_LT(p.error(ctx, a.displacement), 1.2) << kind;
+  };
+  expect_inverse(quick(SimilarityKind::lncc));
+  expect_inverse(quick(SimilarityKind::nmi));
+  expect_inverse(quick<DemonsOptions>(SimilarityKind::ssd));
+}
+
+TEST_P(Flow, ReturnsTheVelocityAndGoesOnFromIt) {
+  const Phantom p = usual_phantom(false);
+  const auto expect_going_on = [&](auto o) {
+    o.iterations = {20, 5};
+    const RegistrationResult r = run(ctx, p, o);
+    ASSERT_FALSE(r.velocity.empty());
+    ASSERT_EQ(r.unfolding.rounds, 0);
+    EXPECT_EQ(exponential(ctx, r.velocity).to_host(ctx), r.displacement.to_host(ctx));
+    o.initial_velocity = &r.velocity;
+    o.levels = 1;
+    o.iterations = {0};
+    const RegistrationResult again = run(ctx, p, o);
+    EXPECT_LT(distance_between(again.displacement.to_host(ctx), r.displacement.to_host(ctx)).max, 1e-4) << "sampled at its own voxels";
+    const double reached = r.levels.back().iterations.back().cost;
+    EXPECT_NEAR(again.levels[0].iterations.front().cost, reached, 1e-5 * std::abs(reached));
+    const DisplacementField u(ctx, p.fixed, true_planes(p.fixed));
+    o.initial_displacement = &u;
+    EXPECT_THROW(run(ctx, p, o), InvalidArgument) << "both";
+  };
+  FlowOptions flow = quick();
+  flow.symmetric = true;
+  expect_going_on(flow);
+  expect_going_on(quick<DemonsOptions>(SimilarityKind::ssd));
+  EXPECT_TRUE(run(ctx, p, quick()).velocity.empty());
 }
 
 TEST_P(Flow, ASymmetricFlowTakesAnyGridsAndPredictsItsMemory) {
@@ -113,8 +137,8 @@ TEST_P(Flow, ASymmetricFlowTakesAnyGridsAndPredictsItsMemory) {
     o.kl = kl;
     const RegistrationResult r = run(fresh, p, o);
     EXPECT_LT(p.error(fresh, r.displacement), 1.2);
-    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels);
-    EXPECT_LE(fresh.statistics().peak_bytes, predict_flow_bytes(fresh, p.fixed, p.moving, o));
+    EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels);
+    EXPECT_LE(fresh.statistics().peak_bytes, predict_run(fresh, p, o));
     EXPECT_EQ(r.displacement.to_host(fresh), run(cpu, p, o).displacement.to_host(cpu));
   }
 }
@@ -167,12 +191,11 @@ TEST_P(Flow, StartsFromADisplacement) {
   EXPECT_LT(distance_from_start(ctx, p, o), 1e-9);
   EXPECT_LT(distance_from_start(ctx, p, o, true), 0.01);
   EXPECT_LT(distance_from_start(ctx, p, o, true, 3), 0.1) << "sampled on the coarsest grid";
-  o.model = FlowModel::demons;
-  o.demons = DemonsKind::esm;
-  EXPECT_LT(distance_from_start(ctx, p, o), 1e-9);
-  o.demons = DemonsKind::log;
-  EXPECT_THROW(distance_from_start(ctx, p, o), InvalidArgument) << "it has no velocity";
-  o.model = FlowModel::compositive;
+  DemonsOptions demons = quick<DemonsOptions>();
+  demons.kind = DemonsKind::esm;
+  EXPECT_LT(distance_from_start(ctx, p, demons), 1e-9);
+  demons.kind = DemonsKind::log;
+  EXPECT_THROW(distance_from_start(ctx, p, demons), InvalidArgument) << "it has no velocity";
   o.symmetric = true;
   EXPECT_THROW(distance_from_start(ctx, p, o), InvalidArgument);
 }
@@ -240,12 +263,13 @@ TEST_P(Flow, PredictionIsNeverTooSmall) {
     for (int levels : {1, 3}) {
       SCOPED_TRACE(int(kind));
       FlowOptions o = quick(kind);
-      o.levels = levels;
-      o.iterations = {1};
-      o.model = levels == 3 ? FlowModel::demons : FlowModel::compositive;
-      if (kind == SimilarityKind::ssd) o.smoother = Smoother::fft;
+      DemonsOptions demons = quick<DemonsOptions>(kind);
+      o.levels = demons.levels = levels;
+      o.iterations = demons.iterations = {1};
+      if (kind == SimilarityKind::ssd) o.smoother = demons.smoother = Smoother::fft;
       if (kind == SimilarityKind::lncc && levels == 1) o.velocity = VelocityKind::navier;
       expect_memory_as_predicted(GetParam(), p, o);
+      expect_memory_as_predicted(GetParam(), p, demons);
     }
 }
 
@@ -273,13 +297,15 @@ TEST_P(Flow, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.sigma_field = {{-1}}; });
   refuses([](FlowOptions& o) { o.sigma_field = {{1}, {1}, {1}}; });
   refuses([](FlowOptions& o) { o.iterations = {1, 2, 3}; });
-  refuses([](FlowOptions& o) { o.model = FlowModel::fluid, o.symmetric = true; });
-  refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.demons = DemonsKind::thirion, o.symmetric = true; });
-  refuses([](FlowOptions& o) { o.model = FlowModel::demons, o.kl = 1; });
+  refuses([](FlowOptions& o) { o.kl = -1; });
+  DemonsOptions thirion = quick<DemonsOptions>();
+  thirion.kind = DemonsKind::thirion;
+  thirion.symmetric = true;
+  EXPECT_THROW(run(ctx, p, thirion), InvalidArgument);
   FlowOptions three_of_four;
   three_of_four.levels = 4;
   three_of_four.sigma_field = {{1}, {1}, {1}};
-  EXPECT_THROW(predict_flow_bytes(ctx, p.fixed, p.moving, three_of_four), InvalidArgument);
+  EXPECT_THROW(predict_run(ctx, p, three_of_four), InvalidArgument);
 }
 
 TEST_P(Flow, StopsWhenAsked) {

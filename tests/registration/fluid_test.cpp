@@ -1,5 +1,5 @@
 // The viscous fluid on phantoms with a known deformation, on every device.
-#include <freeflow/registration/flow/flow.h>
+#include <freeflow/registration/flow/fluid.h>
 
 #include <freeflow/registration/flow/pace.h>
 
@@ -12,9 +12,8 @@ namespace {
 
 using namespace test;
 
-FlowOptions quick(SimilarityKind kind = SimilarityKind::ssd) {
-  FlowOptions o;
-  o.model = FlowModel::fluid;
+FluidOptions quick(SimilarityKind kind = SimilarityKind::ssd) {
+  FluidOptions o;
   o.similarity.kind = kind;
   o.levels = 2;
   o.iterations = {40, 12};
@@ -28,20 +27,20 @@ TEST_P(Fluid, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
   for (const SimilarityKind kind :
        {SimilarityKind::ssd, SimilarityKind::lncc, SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr}) {
-    FlowOptions o = quick(kind);
+    FluidOptions o = quick(kind);
     o.iterations = {40, 6};
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 1.0) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
     EXPECT_EQ(r.unfolding.voxels_before, 0u) << int(kind);
-    EXPECT_LT(r.inverse.residual.mean_voxels, inverse_mean_voxels) << int(kind);
+    EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels) << int(kind);
     for (const LevelRecord& level : r.levels) EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
   }
 }
 
 TEST_P(Fluid, TheUnbiasedTermHoldsTheJacobianNearOne) {
   const Phantom p = usual_phantom(false);
-  FlowOptions o = quick();
+  FluidOptions o = quick();
   const RegistrationResult free = run(ctx, p, o);
   o.kl = 0.05;
   const RegistrationResult held = run(ctx, p, o);
@@ -68,7 +67,7 @@ Phantom swelling_ball() {
 TEST_P(Fluid, LargeDeformationsAreRegriddedAndNeverFold) {
   const Phantom p = swelling_ball();
   for (const double kl : {0.0, 1e-4}) {
-    FlowOptions o = quick();
+    FluidOptions o = quick();
     o.kl = kl;
     o.iterations = {80};
     o.levels = 1;
@@ -83,7 +82,7 @@ TEST_P(Fluid, LargeDeformationsAreRegriddedAndNeverFold) {
 
 TEST_P(Fluid, NoStepIsLongerThanAsked) {
   const Phantom p = usual_phantom(false);
-  FlowOptions o = quick();
+  FluidOptions o = quick();
   o.levels = 1;
   o.iterations = {1};
   o.step = 0.3;
@@ -93,7 +92,7 @@ TEST_P(Fluid, NoStepIsLongerThanAsked) {
 TEST_P(Fluid, GivesTheSameBitsOnEveryDeviceByAGaussian) {
   const Phantom p = usual_phantom(false);
   for (const KlKernel kernel : {KlKernel::reuse, KlKernel::recompute}) {
-    FlowOptions o = quick();
+    FluidOptions o = quick();
     o.kl = 0.05;
     o.iterations = {12, 4};
     o.force_kernel = kernel;
@@ -103,7 +102,7 @@ TEST_P(Fluid, GivesTheSameBitsOnEveryDeviceByAGaussian) {
 
 TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
   const Phantom p = usual_phantom(false);
-  FlowOptions o = quick();
+  FluidOptions o = quick();
   o.velocity = VelocityKind::navier;
   o.iterations = {40, 8};
   const RegistrationResult r = run(ctx, p, o);
@@ -115,7 +114,7 @@ TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
 }
 
 TEST_P(Fluid, StartsFromADisplacement) {
-  FlowOptions o = quick();
+  FluidOptions o = quick();
   EXPECT_LT(distance_from_start(ctx, usual_phantom(false), o), 1e-9);
   o.kl = 0.02;
   EXPECT_LT(distance_from_start(ctx, usual_phantom(false), o), 1e-9);
@@ -131,7 +130,7 @@ TEST_P(Fluid, MasksLeaveVoxelsOut) {
 
 TEST_P(Fluid, WaitsOncePerIterationAndOncePerRegridding) {
   WaitCounter counter(ctx);
-  FlowOptions o = quick();
+  FluidOptions o = quick();
   o.kl = 0.05;
   for (const LevelRecord& level : run(ctx, usual_phantom(false), o, {}, &counter).levels)
     EXPECT_EQ(std::size_t(level.evaluations), level.iterations.size()) << "no step was taken back";
@@ -140,7 +139,7 @@ TEST_P(Fluid, WaitsOncePerIterationAndOncePerRegridding) {
 TEST_P(Fluid, PredictionIsNeverTooSmall) {
   const Phantom p = usual_phantom(false);
   for (const VelocityKind velocity : {VelocityKind::gaussian, VelocityKind::navier}) {
-    FlowOptions o = quick();
+    FluidOptions o = quick();
     o.kl = 0.05;
     o.velocity = velocity;
     o.iterations = {2};
@@ -151,14 +150,14 @@ TEST_P(Fluid, PredictionIsNeverTooSmall) {
 TEST_P(Fluid, SaysWhyItCannot) {
   const Phantom p = usual_phantom(false);
   const auto refuses = [&](auto&& change) {
-    FlowOptions o = quick();
+    FluidOptions o = quick();
     change(o);
     EXPECT_THROW(run(ctx, p, o), InvalidArgument);
   };
-  refuses([](FlowOptions& o) { o.kl = -1; });
-  refuses([](FlowOptions& o) { o.kl = NAN; });
-  refuses([](FlowOptions& o) { o.viscosity.mu = 0; });
-  refuses([](FlowOptions& o) { o.viscosity.mu = 1e-50; });
+  refuses([](FluidOptions& o) { o.kl = -1; });
+  refuses([](FluidOptions& o) { o.kl = NAN; });
+  refuses([](FluidOptions& o) { o.viscosity.mu = 0; });
+  refuses([](FluidOptions& o) { o.viscosity.mu = 1e-50; });
 }
 
 TEST(FlowPace, ALevelThatTookNoStepHasGainedNothing) {

@@ -261,7 +261,7 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
   choices.back().sampling = Interpolation::cubic;
   for (const SimilarityChoice& options : choices) {
     const auto measure = make_similarity(options);
-    measure->set_range(ctx, f, m);
+    measure->read_ranges(ctx, f, m);
     LinearCost cost(ctx, *measure, f, m);
     OverlapGuard guard(ctx, f, m);
     Eigen::Affine3d start = Eigen::Affine3d::Identity();
@@ -287,7 +287,7 @@ TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
   const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, Eigen::Affine3d::Identity());
   // At a small distance from the same image the cost is half of step^T H step.
   Ssd ssd;
-  ssd.set_range(ctx, f, m);
+  ssd.read_ranges(ctx, f, m);
   LinearCost cost(ctx, ssd, f, m);
   const OverlapGuard guard(ctx, f, m);
   const SmoothCost smooth = cost.of(parameters, guard);

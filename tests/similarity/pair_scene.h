@@ -48,7 +48,7 @@ struct Evaluated {
 /// Prepares and evaluates, with the force, without, and with it again: the same each time, without allocating or waiting.
 inline Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const PairScene& s) {
   const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
-  measure.set_range(ctx, f, m);
+  measure.read_ranges(ctx, f, m);
   measure.prepare(ctx, {f, m, s.map});
   const DisplacementField u(ctx, s.fixed, s.planes);
   DisplacementField force(ctx, s.fixed), again(ctx, s.fixed);

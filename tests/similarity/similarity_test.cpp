@@ -1,4 +1,5 @@
 // Values against double-precision oracles, forces against central differences of those oracles, masks and ranges.
+#include <freeflow/similarity/overlap.h>
 #include <freeflow/similarity/ssd.h>
 
 #include <memory>
@@ -193,7 +194,7 @@ TEST_P(Similarity, NoOverlapIsNotANumber) {
   MutualInformation nmi;
   Ssd ssd;
   for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
-    measure->set_range(ctx, f, m);
+    measure->read_ranges(ctx, f, m);
     measure->prepare(ctx, {f, m, s.map});
     Buffer<double> cost(ctx, 1);
     measure->evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data());

@@ -1,4 +1,4 @@
-// What the tests of whole registrations share: a run on a phantom by either pipeline, and the checks that hold for both.
+// What the tests of whole registrations share: a run on a phantom by any pipeline, and the checks that hold for both.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -6,21 +6,21 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
-#include <freeflow/registration/flow/flow.h>
+#include <freeflow/registration/register_images.h>
 
 #include "support/warped_phantom.h"
 
 namespace freeflow::test {
 
-inline RegistrationResult run(Context& ctx, const Phantom& p, const FfdOptions& options, const Masks& masks = {},
-                              Observer* observer = nullptr) {
-  return register_ffd(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
-}
-inline RegistrationResult run(Context& ctx, const Phantom& p, const FlowOptions& options, const Masks& masks = {},
-                              Observer* observer = nullptr) {
-  return register_flow(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
+/// Runs a model from a phantom's images, without a linear stage, and inverts the result.
+template <class Options>
+RegistrationResult run(Context& ctx, const Phantom& p, Options options, const Masks& masks = {}, Observer* observer = nullptr) {
+  options.with_inverse = true;
+  const RegistrationOptions nonrigid{std::move(options), std::nullopt};
+  return register_images(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), nonrigid, masks, observer);
 }
 
 /// Seven-millimetre slices.
@@ -76,7 +76,7 @@ template <class Options>
 void expect_same_bits_everywhere(Context& ctx, const Phantom& p, const Options& options, std::initializer_list<int> threads = {3}) {
   const auto bits = [&](Context& c) {
     const RegistrationResult r = run(c, p, options);
-    std::vector<float> all = r.displacement.to_host(c), inverse = r.inverse.field.to_host(c);
+    std::vector<float> all = r.displacement.to_host(c), inverse = r.inverse->field.to_host(c);
     all.insert(all.end(), inverse.begin(), inverse.end());
     return all;
   };
@@ -90,11 +90,13 @@ void expect_same_bits_everywhere(Context& ctx, const Phantom& p, const Options& 
   }
 }
 
-inline std::size_t predict_bytes(const Context& ctx, const Phantom& p, const FfdOptions& o, const Masks& m) {
-  return predict_ffd_bytes(ctx, p.fixed, p.moving, o, m);
-}
-inline std::size_t predict_bytes(const Context& ctx, const Phantom& p, const FlowOptions& o, const Masks& m) {
-  return predict_flow_bytes(ctx, p.fixed, p.moving, o, m);
+/// What run() takes at most.
+template <class Options>
+std::size_t predict_run(const Context& ctx, const Phantom& p, Options options, const Masks& masks = {}) {
+  options.with_inverse = true;
+  RegistrationInputs inputs{p.fixed, p.moving, masks.fixed != nullptr, masks.moving != nullptr, {}};
+  if (options.initial_displacement) inputs.initial_displacement = options.initial_displacement->geometry();
+  return predict_bytes(ctx, inputs, RegistrationOptions{std::move(options), std::nullopt});
 }
 
 /// The phantom's deformation in voxels of a grid.
@@ -122,7 +124,7 @@ double distance_from_start(Context& ctx, const Phantom& p, Options options, bool
   options.levels = levels;
   options.iterations = {0};
   const double distance = distance_between(run(fresh, p, options).displacement.to_host(fresh), true_planes(p.fixed)).mean;
-  EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, p, options, {}));
+  EXPECT_LE(fresh.statistics().peak_bytes, predict_run(fresh, p, options));
   return distance;
 }
 
@@ -137,7 +139,7 @@ void expect_memory_as_predicted(const Device& device, const Phantom& p, const Op
     masks.fixed = &mask;
   }
   run(fresh, p, options, masks);
-  EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, p, options, masks));
+  EXPECT_LE(fresh.statistics().peak_bytes, predict_run(fresh, p, options, masks));
 }
 
 /// Between two iterations nothing is allocated, and the device is waited for once per evaluation, and at most four times more where a
