@@ -20,7 +20,9 @@ const std::pair<const char*, const char*> other_names[] = {
     {"LinearOptions::resolution", "--powell-resolution"},
     {"SimilarityChoice::border_mm", "--cr-border"},
     {"SimilarityChoice::ratio_direction", "--cr-of-fixed"},
-    {"NonlocalMeansOptions::band_mm", "--band"},
+    {"Smoother::automatic and VelocityKind::gaussian", "--smoother auto and --velocity gaussian"},
+    {"SearchStrategy::global, or automatic", "--strategy global, or auto"},
+    {"take the CPU", "take --device cpu"},
 };
 
 }  // namespace

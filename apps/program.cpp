@@ -6,7 +6,8 @@
 #include <new>
 
 #include <freeflow/core/error.h>
-#include <freeflow/registration/observer.h>
+#include <freeflow/core/cancelled.h>
+#include <freeflow/io/quiet.h>
 
 namespace freeflow::apps {
 
@@ -42,6 +43,7 @@ void stop_if_interrupted() {
 int run_program(const std::string& name, const std::function<int()>& work) {
   if (!cpu_is_supported())
     return fail(name, "this CPU has no AVX2 and FMA; build FreeFlow on this machine with -DFREEFLOW_NATIVE=ON", work_failed);
+  silence_foreign_readers();
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);
   try {

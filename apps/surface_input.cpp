@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include <freeflow/core/memory.h>
+#include <freeflow/denoise/nonlocal_means.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
 #include <freeflow/denoise/mesh.h>
@@ -120,6 +122,8 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
   const Census census(image);
   require(census.low < census.high, "'" + o.input + "' holds the value " + number(census.low) + " alone: there is no surface in it");
   input.kind = kind_of(o, census, input.notes);
+  require_free(ctx, predict_surface_bytes(ctx, image.geometry), "the denoising",
+               "close other programs, crop the image to the object, or resample it to a coarser grid");
   if (input.kind == "labels") {
     make_mask(o, census, image.voxels);
     require(std::any_of(image.voxels.begin(), image.voxels.end(), [](float v) { return v == 0; }),
@@ -151,7 +155,9 @@ void read_mesh_input(Context& ctx, const SurfaceInputOptions& o, SurfaceInput& i
   if (!o.resolution_mm)
     input.notes.push_back("voxels of " + number(side) + " mm, the mesh's longest side over 128 (--resolution says otherwise)");
   input.kind = "mesh";
-  input.distance = signed_distance(ctx, mesh, grid_around(mesh, side, o.margin));
+  const Geometry grid = grid_around(mesh, side, o.margin);
+  require_free(ctx, predict_surface_bytes(ctx, grid), "the denoising", "take a coarser grid by --resolution");
+  input.distance = signed_distance(ctx, mesh, grid);
 }
 
 }  // namespace

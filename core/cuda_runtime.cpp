@@ -77,7 +77,7 @@ void* allocate(void* pool, void* stream, std::size_t bytes) {
     cudaMemGetInfo(&free_bytes, &total);
     throw DeviceError("out of GPU memory: " + std::to_string((bytes >> 20) + 1) + " MiB more were needed, " +
                       std::to_string(free_bytes >> 20) + " of " + std::to_string(total >> 20) +
-                      " MiB are free; close other programs, use --device cpu, or resample the images to a coarser grid");
+                      " MiB are free; close other programs, take the CPU, or resample the images to a coarser grid");
   }
   cuda_check(error);
   return pointer;

@@ -129,7 +129,7 @@ std::unique_ptr<RealFft::Plan> make_fft_plan(Context&, backend::Cpu cpu, Extent 
 RealFft::RealFft(Context& ctx, Extent n, int batch) {
   require(n.count() > 0 && batch > 0, "a Fourier transform needs voxels");
   require(floats(n, 1) <= INT32_MAX,
-          "a Fourier transform takes at most 2147483647 values, padding included; take --smoother auto and --velocity gaussian");
+          "a Fourier transform takes at most 2147483647 values, padding included; take Smoother::automatic and VelocityKind::gaussian");
   backend::dispatch_always(ctx, [&](auto target) { plan_ = make_fft_plan(ctx, target, n, batch); });
 }
 

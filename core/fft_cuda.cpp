@@ -32,8 +32,8 @@ void* open_cufft() {
   for (const std::string& folder : {std::string(), std::string(FREEFLOW_CUDA_LIBRARY_DIR) + "/", std::string("/usr/local/cuda/lib64/")})
     if (void* library = dlopen((folder + name).c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
   throw DeviceError("cannot load " + name +
-                    ", which Fourier transforms on a GPU need: add its folder to LD_LIBRARY_PATH, or use --smoother auto, --velocity "
-                    "gaussian or --device cpu");
+                    ", which Fourier transforms on a GPU need: add its folder to LD_LIBRARY_PATH, or take "
+                    "Smoother::automatic and VelocityKind::gaussian, or the CPU");
 }
 
 const CufftLibrary& cufft() {

@@ -132,7 +132,7 @@ Geometry grid_around(const TriangleMesh& mesh, double side_mm, int margin) {
   const Eigen::AlignedBox3d box = box_of(mesh);
   const Vector3d voxels = (box.sizes() / side_mm).array().ceil() + 2 * margin + 1;
   require(voxels.prod() < 2147483647.0,
-          "a grid of " + std::to_string(side_mm) + " mm around the mesh has more voxels than can be used; use a coarser --resolution");
+          "a grid of " + std::to_string(side_mm) + " mm around the mesh has more voxels than can be used; take a coarser grid");
   Geometry g;
   g.extent = {int(voxels.x()), int(voxels.y()), int(voxels.z())};
   g.spacing = Vector3d::Constant(side_mm);

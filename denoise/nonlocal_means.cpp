@@ -156,7 +156,7 @@ class Denoiser {
     const int side = options_.patch;
     require(g.extent.x >= side && g.extent.y >= side && g.extent.z >= side,
             "the patch of " + std::to_string(side) + "^3 voxels is larger than the volume of " + std::to_string(g.extent.x) + "x" +
-                std::to_string(g.extent.y) + "x" + std::to_string(g.extent.z) + "; use a smaller --patch");
+                std::to_string(g.extent.y) + "x" + std::to_string(g.extent.z) + "; lower NonlocalMeansOptions::patch");
     phi_ = Volume<float>(ctx_, g);
     for_each_voxel(ctx_, g.extent, ScaleBody{distance_.view(), float(1 / unit_), phi_.view()});
     const double delta = std::max(options_.band, g.spacing.maxCoeff() / unit_);
@@ -165,10 +165,10 @@ class Denoiser {
     band_ = find_band(ctx_, phi_, float(delta));
     result_.band_elements = band_.elements;
     require(band_.elements > 0,
-            "the band is empty: no voxel lies within " + std::to_string(result_.band_mm) + " mm of the surface; widen it by --band");
+            "the band is empty: no voxel lies within " + std::to_string(result_.band_mm) + " mm of the surface; widen it by NonlocalMeansOptions::band");
     require(band_.elements >= options_.neighbours, "the band has only " + std::to_string(band_.elements) + " elements, fewer than the " +
                                                        std::to_string(options_.neighbours) +
-                                                       " neighbours; lower --neighbours or widen --band");
+                                                       " neighbours; lower NonlocalMeansOptions::neighbours or widen NonlocalMeansOptions::band");
   }
 
   /// The median of NoiseBody's sizes as the standard deviation of a normal distribution; chosen on the host, so every device agrees.
@@ -206,7 +206,10 @@ class Denoiser {
     result_.slabs = (n + rows_per_slab_ - 1) / rows_per_slab_;
     const std::size_t at_search = 2 * volume + fixed + per_row * rows_per_slab_;
     // The distance is made beside phi; where the surface is held also beside the marks and the last distance.
-    result_.predicted_bytes = std::max(at_search, (options_.limit ? 4 : 2) * volume + signed_distance_bytes(distance_.extent()));
+    result_.predicted_bytes = std::max(at_search, (options_.limit ? 2 : 0) * volume + predict_surface_bytes(ctx_, distance_.geometry()));
+    const std::size_t held = 2 * volume + std::size_t(n) * 16;
+    require_free(ctx_, result_.predicted_bytes - std::min(held, result_.predicted_bytes), "the denoising",
+                 "close other programs, take a smaller NonlocalMeansOptions::band or a coarser grid");
     observer_.on_band(n, result_.predicted_bytes, result_.slabs);
     stop_if_asked();
   }
@@ -326,10 +329,18 @@ class Denoiser {
 
 }  // namespace
 
+std::size_t predict_surface_bytes(const Context& ctx, const Geometry& grid) {
+  Context rehearsal = ctx.rehearsal();
+  const Volume<float> image(rehearsal, grid), phi(rehearsal, grid);
+  signed_distance(rehearsal, image, 0, Inside::below);
+  return rehearsal.statistics().peak_bytes;
+}
+
 NonlocalMeansResult nonlocal_means(Context& ctx, const Volume<float>& distance, const NonlocalMeansOptions& options,
                                    NonlocalMeansObserver* observer) {
   options.validate();
   distance.geometry().validate("the volume");
+  require_on_device(ctx, distance);
   NonlocalMeansObserver silent;
   return Denoiser(ctx, distance, options, observer ? *observer : silent).run();
 }

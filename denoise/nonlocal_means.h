@@ -78,6 +78,10 @@ struct NonlocalMeansResult {
   double search_seconds = 0, iteration_seconds = 0, distance_seconds = 0;
 };
 
+/// Device memory of a volume with its signed distance and level set while the distance is made, in bytes: the least that a denoising takes,
+/// known before its band is.
+std::size_t predict_surface_bytes(const Context& ctx, const Geometry& grid);
+
 /// `distance`: signed, mm, negative inside; exact near the surface at least. Throws InvalidArgument (options, an empty band, a patch larger
 /// than the volume, a band of fewer elements than neighbours, NaN), RegistrationError when no surface is left, Cancelled.
 NonlocalMeansResult nonlocal_means(Context& ctx, const Volume<float>& distance, const NonlocalMeansOptions& options,

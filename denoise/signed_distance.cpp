@@ -25,7 +25,7 @@ Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceS
     const ReduceWorkspace work(ctx, count, 1);
     const Buffer<double> seeds(ctx, 1);
     reduce(ctx, count, 1, SeedCountBody{{}, seed.data()}, work, seeds.data());
-    if (seeds.to_host(ctx)[0] == 0) throw RegistrationError("there is no surface: all voxels lie on one side of it");
+    if (seeds.to_host(ctx)[0] == 0 && !ctx.rehearses()) throw RegistrationError("there is no surface: all voxels lie on one side of it");
   }
   const Sides sides = sides_of(g);
   Buffer<std::int32_t> a(ctx, count), b(ctx, count);
@@ -46,6 +46,7 @@ Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceS
 Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double iso, Inside inside) {
   const Geometry& g = image.geometry();
   g.validate("the image");
+  require_on_device(ctx, image);
   Buffer<SurfaceSeed> seed(ctx, g.extent.count());
   Volume<float> mask(ctx, g);
   const SeedBody body{image.view(), float(iso), inside == Inside::above, sides_of(g), seed.data()};
@@ -60,10 +61,6 @@ Volume<float> signed_distance(Context& ctx, const Geometry& geometry, const std:
   require(seeds.size() == geometry.extent.count(), "the number of seeds does not fit the geometry");
   const Volume<float> mask(ctx, geometry, inside);
   return distance_to(ctx, geometry, Buffer<SurfaceSeed>(ctx, seeds), mask.view());
-}
-
-std::size_t signed_distance_bytes(Extent extent) {
-  return extent.count() * (sizeof(SurfaceSeed) + 2 * sizeof(float) + 3 * sizeof(std::int32_t) + sizeof(double));
 }
 
 }  // namespace freeflow

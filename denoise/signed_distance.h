@@ -30,7 +30,4 @@ Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double i
 Volume<float> signed_distance(Context& ctx, const Geometry& geometry, const std::vector<SurfaceSeed>& seeds,
                               const std::vector<float>& inside);
 
-/// Device memory that a transform takes, its result included.
-std::size_t signed_distance_bytes(Extent extent);
-
 }  // namespace freeflow

@@ -24,7 +24,6 @@ itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
   // Images are read on several threads at once, but ITK sets up its factories at the first New without a lock.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
-  itk::Object::GlobalWarningDisplayOff();  // the library never prints; what matters is found out by its own checks
   itk::ImageIOBase::Pointer io;
   switch (format) {
     case FileFormat::nifti: io = itk::NiftiImageIO::New().GetPointer(); break;

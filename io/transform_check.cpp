@@ -84,12 +84,31 @@ void check_text_transform(const std::string& path) {
   }
 }
 
+namespace {
+
+/// Keeps HDF5 from printing what it throws, until the end of the scope.
+class QuietHdf5 {
+ public:
+  QuietHdf5() {
+    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  }
+  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
+};
+
+}  // namespace
+
 void check_hdf5_transform(const std::string& path) {
   std::string signature(8, '\0');
   std::ifstream(path, std::ios::binary).read(signature.data(), std::streamsize(signature.size()));
   if (signature != "\x89HDF\r\n\x1a\n") fail_reading(path, "it is not an HDF5 file");
-  H5dont_atexit();  // of a damaged file HDF5 complains once more at the end
-  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  const QuietHdf5 quiet;
   try {
     const H5::H5File file(path, H5F_ACC_RDONLY);
     const H5::Group group = file.openGroup("TransformGroup");

@@ -29,7 +29,6 @@ bool is_hdf5(const std::string& path) { return has_extension(path, ".h5") || has
 bool is_text_format(const std::string& path) { return has_extension(path, ".tfm") || has_extension(path, ".txt"); }
 
 TransformIo::Pointer make_io(const std::string& path) {
-  itk::Object::GlobalWarningDisplayOff();  // the library never prints
   // ANTs has written affines under the name of the base class, which ITK's own list lacks.
   itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
   TransformIo::Pointer io;

@@ -23,7 +23,7 @@ const CudaSearch& entry(SearchStrategy strategy) {
 
 void run_search(backend::Cuda cuda, SearchStrategy strategy, const Search& search) {
   const CudaSearch& chosen = entry(strategy);
-  require(chosen.runs_here(), "this GPU is too old for the strategy 'tiled'; use --strategy global, or auto");
+  require(chosen.runs_here(), "this GPU is too old for the strategy 'tiled'; take SearchStrategy::global, or automatic");
   chosen.run(cuda, search);
 }
 
