@@ -1,5 +1,6 @@
 // The CPU's transform: rows of x from real to complex, then bundles of neighbouring lines along y and z, copied together so that every
 // cache line that is fetched is used.
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/core/fft.h>
 
 #include <omp.h>
@@ -67,21 +68,25 @@ class CpuPlan : public RealFft::Plan {
       for (int r = 0; forward && r < rows; ++r) volumes[std::size_t(r) * row + 1] = 0;  // its own transform
       return;
     }
+    ParallelErrors errors;  // a plan is made at a length's first use
 #pragma omp parallel num_threads(threads()) if (worth_threads())
     {
       Worker& w = workers_[std::size_t(omp_get_thread_num())];
 #pragma omp for schedule(static)
-      for (int r = 0; r < rows; ++r) {
-        float* line = volumes + std::size_t(r) * row;
-        Complex* spectrum = reinterpret_cast<Complex*>(line);
-        if (forward) {
-          w.fft.fwd(w.out.data(), line, n_.x);
-          std::copy_n(w.out.data(), row / 2, spectrum);
-        } else {
-          std::copy_n(spectrum, row / 2, w.in.data());
-          w.fft.inv(line, w.in.data(), n_.x);
-        }
-      }
+      for (int r = 0; r < rows; ++r) errors.run([&] { transform_row(w, volumes + std::size_t(r) * row, forward); });
+    }
+    errors.rethrow();
+  }
+
+  void transform_row(Worker& w, float* line, bool forward) const {
+    const int complex_values = RealFft::row_floats(n_) / 2;
+    Complex* spectrum = reinterpret_cast<Complex*>(line);
+    if (forward) {
+      w.fft.fwd(w.out.data(), line, n_.x);
+      std::copy_n(w.out.data(), complex_values, spectrum);
+    } else {
+      std::copy_n(spectrum, complex_values, w.in.data());
+      w.fft.inv(line, w.in.data(), n_.x);
     }
   }
 
@@ -92,6 +97,7 @@ class CpuPlan : public RealFft::Plan {
     Complex* data = reinterpret_cast<Complex*>(volumes);
     const std::size_t slice = std::size_t(row) * n_.y, stride = axis == 1 ? std::size_t(row) : slice;
     const int groups = axis == 1 ? n_.z * batch_ : n_.y * batch_, bundles = (row + bundle - 1) / bundle;
+    ParallelErrors errors;
 #pragma omp parallel num_threads(threads()) if (worth_threads())
     {
       Worker& w = workers_[std::size_t(omp_get_thread_num())];
@@ -102,17 +108,20 @@ class CpuPlan : public RealFft::Plan {
         Complex* lines = data + begin + first;
         for (int i = 0; i < length; ++i)
           for (int l = 0; l < count; ++l) w.in[std::size_t(l) * length + i] = lines[i * stride + l];
-        for (int l = 0; l < count; ++l) {
-          Complex *in = w.in.data() + std::size_t(l) * length, *out = w.out.data() + std::size_t(l) * length;
-          if (forward)
-            w.fft.fwd(out, in, length);
-          else
-            w.fft.inv(out, in, length);
-        }
+        errors.run([&] {
+          for (int l = 0; l < count; ++l) {
+            Complex *in = w.in.data() + std::size_t(l) * length, *out = w.out.data() + std::size_t(l) * length;
+            if (forward)
+              w.fft.fwd(out, in, length);
+            else
+              w.fft.inv(out, in, length);
+          }
+        });
         for (int i = 0; i < length; ++i)
           for (int l = 0; l < count; ++l) lines[i * stride + l] = w.out[std::size_t(l) * length + i];
       }
     }
+    errors.rethrow();
   }
 
   Extent n_;

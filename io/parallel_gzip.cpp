@@ -10,6 +10,7 @@
 #include <fstream>
 #include <vector>
 
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/io/file_checks.h>
 
 namespace freeflow {
@@ -30,7 +31,12 @@ bool deflate_chunk(const unsigned char* bytes, std::size_t count, bool last, Chu
   z_stream stream{};
   if (deflateInit2(&stream, 1, Z_DEFLATED, -15, 9, Z_RLE) != Z_OK) return false;
   constexpr std::size_t flush_bytes = 16;
-  chunk.compressed.resize(deflateBound(&stream, uLong(count)) + flush_bytes);
+  try {
+    chunk.compressed.resize(deflateBound(&stream, uLong(count)) + flush_bytes);
+  } catch (...) {
+    deflateEnd(&stream);
+    throw;
+  }
   stream.next_in = const_cast<unsigned char*>(bytes);
   stream.avail_in = unsigned(count);
   stream.next_out = chunk.compressed.data();
@@ -62,9 +68,13 @@ void compress(std::istream& in, std::uint64_t total, std::ostream& out, const st
     const std::size_t count = std::max<std::size_t>(1, (bytes + chunk_bytes - 1) / chunk_bytes);
     const auto size_of_chunk = [&](std::size_t i) { return std::min(chunk_bytes, bytes - i * chunk_bytes); };
     std::atomic<bool> failed = false;
+    ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::size_t i = 0; i < count; ++i)
-      if (!deflate_chunk(batch.data() + i * chunk_bytes, size_of_chunk(i), done == total && i + 1 == count, chunks[i])) failed = true;
+      errors.run([&] {
+        if (!deflate_chunk(batch.data() + i * chunk_bytes, size_of_chunk(i), done == total && i + 1 == count, chunks[i])) failed = true;
+      });
+    errors.rethrow();
     if (failed) fail_writing(target, "zlib failed");
     for (std::size_t i = 0; i < count; ++i) {
       out.write(reinterpret_cast<const char*>(chunks[i].compressed.data()), std::streamsize(chunks[i].compressed.size()));

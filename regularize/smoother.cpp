@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/regularize/fft_gaussian.h>
 #include <freeflow/regularize/gaussian.h>
 #include <freeflow/regularize/smoother_body.h>
@@ -72,13 +73,15 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
   const int radius = body.radius, window = 2 * radius + 1, length = lines.extent[lines.axis], nx = lines.extent.x;
   const std::size_t stride = lines.stride();
   const int pieces = lines.axis == 0 ? lines.extent.y : (nx + chunk - 1) / chunk;
+  ParallelErrors errors;
 #pragma omp parallel for schedule(static) num_threads(cpu.threads) if (lines.extent.count() >= 8192)
   for (int task = 0; task < lines.groups(planes) * pieces; ++task) {
     static thread_local std::vector<float> rows;
+    errors.run([&] { rows.resize(lines.axis == 0 ? nx + chunk + 2 * radius : 2 * window * chunk); });
+    if (errors.failed()) continue;
     float sums[chunk];
     if (lines.axis == 0) {
       const std::size_t start = lines.start_of(task / pieces, task % pieces);
-      rows.resize(nx + chunk + 2 * radius);
       for (int i = 0; i < nx + 2 * radius; ++i) rows[i] = body.in[start + std::clamp(i - radius, 0, nx - 1)];
       for (int x = 0; x < nx; x += chunk) {
         weigh_chunk(body.weights, window, rows.data() + x, 1, sums);
@@ -88,7 +91,6 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
       // The window's rows in a ring, each twice, so that they always follow each other: far apart in memory they would share cache sets.
       const int first = task % pieces * chunk, count = std::min(chunk, nx - first);
       const std::size_t start = lines.start_of(task / pieces, first);
-      rows.resize(2 * window * chunk);
       const auto enter = [&](int i) {
         const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
         float* slot = rows.data() + i % window * chunk;
@@ -103,6 +105,7 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
       }
     }
   }
+  errors.rethrow();
 }
 
 /// recursive_line for `Lanes` lines side by side, `lane` floats apart: the same operations on each.

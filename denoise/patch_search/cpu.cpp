@@ -3,10 +3,11 @@
 // comes first.
 #include <algorithm>
 #include <cmath>
-#include <exception>
 #include <limits>
+#include <optional>
 #include <vector>
 
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/denoise/patch_search/distance_body.h>
 #include <freeflow/denoise/patch_search/strategies.h>
 #include <freeflow/denoise/patch_search/tiled_filter_body.h>
@@ -171,30 +172,20 @@ void run_search(backend::Cpu cpu, SearchStrategy, const Search& s) {
   const Panels panels = make_panels(s.patches, s.scratch, cpu.threads);
   const int blocks = (s.rows + block - 1) / block;
   int finished = 0;
-  std::exception_ptr stopped;  // an exception must not leave the parallel region
+  ParallelErrors errors;
 #pragma omp parallel num_threads(cpu.threads)
   {
-    RowBlock work(s, panels);
+    std::optional<RowBlock> work;
+    errors.run([&] { work.emplace(s, panels); });
 #pragma omp for schedule(dynamic, 1)
     for (int b = 0; b < blocks; ++b) {
-      bool skip;
-#pragma omp critical(freeflow_patch_search)
-      skip = bool(stopped);
-      if (skip) continue;
       const int begin = s.first + b * block;
-      work.search(begin, std::min(begin + block, s.first + s.rows));
+      errors.run([&] { work->search(begin, std::min(begin + block, s.first + s.rows)); });
 #pragma omp critical(freeflow_patch_search)
-      {
-        ++finished;
-        try {
-          if (!stopped) s.report(double(finished) / blocks);
-        } catch (...) {
-          stopped = std::current_exception();
-        }
-      }
+      errors.run([&] { s.report(double(++finished) / blocks); });
     }
   }
-  if (stopped) std::rethrow_exception(stopped);
+  errors.rethrow();
 }
 
 }  // namespace freeflow

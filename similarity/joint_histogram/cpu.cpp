@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/joint_histogram/schemes.h>
 #include <freeflow/similarity/joint_histogram/weights_body.h>
@@ -88,15 +89,19 @@ struct HardBlock {
 template <class Add>
 void accumulate(backend::Cpu cpu, std::ptrdiff_t blocks, std::size_t bins, std::uint64_t* histogram, const Add& add) {
   std::fill_n(histogram, bins, 0);
+  ParallelErrors errors;
 #pragma omp parallel num_threads(cpu.threads)
   {
     static thread_local std::vector<std::uint64_t> mine;
-    mine.assign(bins, 0);
+    errors.run([&] { mine.assign(bins, 0); });
 #pragma omp for schedule(dynamic, 64)
-    for (std::ptrdiff_t b = 0; b < blocks; ++b) add(b, mine.data());
+    for (std::ptrdiff_t b = 0; b < blocks; ++b)
+      if (!errors.failed()) add(b, mine.data());
 #pragma omp critical
-    for (std::size_t i = 0; i < bins; ++i) histogram[i] += mine[i];
+    if (!errors.failed())
+      for (std::size_t i = 0; i < bins; ++i) histogram[i] += mine[i];
   }
+  errors.rethrow();
 }
 
 template <class Block, class Blocks>
@@ -141,14 +146,18 @@ void count_binned(backend::Cpu cpu, const HistogramShape& shape, const BinnedPai
   constexpr std::size_t large_block = 1 << 16;
   const std::ptrdiff_t blocks = std::ptrdiff_t((pair.count + large_block - 1) / large_block);
   std::fill_n(histogram, shape.bins(), 0);
+  ParallelErrors errors;
 #pragma omp parallel num_threads(cpu.threads)
   {
     // Values beyond the bins are counted too, in a full 256 x 256 table, and left out when it is merged.
     static thread_local std::vector<std::uint32_t> even, odd;
-    even.assign(65536, 0);
-    odd.assign(65536, 0);
+    errors.run([&] {
+      even.assign(65536, 0);
+      odd.assign(65536, 0);
+    });
 #pragma omp for schedule(dynamic, 1)
     for (std::ptrdiff_t b = 0; b < blocks; ++b) {
+      if (errors.failed()) continue;
       const std::size_t begin = std::size_t(b) * large_block, end = std::min(pair.count, begin + large_block);
       std::uint32_t *h0 = even.data(), *h1 = odd.data();
       std::size_t i = begin;
@@ -159,10 +168,11 @@ void count_binned(backend::Cpu cpu, const HistogramShape& shape, const BinnedPai
       if (i < end) ++h0[std::size_t(pair.fixed[i]) << 8 | pair.moving[i]];
     }
 #pragma omp critical
-    for (int f = 0; f < shape.fixed_bins; ++f)
+    for (int f = 0; !errors.failed() && f < shape.fixed_bins; ++f)
       for (int m = 0; m < shape.moving_bins; ++m)
         histogram[std::size_t(f) * shape.moving_bins + m] += std::uint64_t(even[std::size_t(f) << 8 | m]) + odd[std::size_t(f) << 8 | m];
   }
+  errors.rethrow();
 }
 
 template <class Blocks>

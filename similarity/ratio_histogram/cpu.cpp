@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/similarity/ratio_histogram/schemes.h>
 #include <freeflow/similarity/ratio_histogram/statistics_body.h>
 #include <freeflow/similarity/ratio_histogram/voxel_body.h>
@@ -65,21 +66,24 @@ template <class Voxel>
 void count_candidate(backend::Cpu cpu, const Voxel& voxel, Extent n, std::uint64_t* sums) {
   const int pieces = (n.x + block - 1) / block, words = 2 * voxel.bins + 2;
   const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * n.y * n.z;
+  ParallelErrors errors;
 #pragma omp parallel num_threads(cpu.threads) if (n.count() >= 8192)
   {
     static thread_local std::vector<std::uint64_t> mine;
-    mine.assign(words, 0);
+    errors.run([&] { mine.assign(words, 0); });
     Voxels<Voxel::taps> voxels;
     const Voxel local = voxel;
 #pragma omp for schedule(dynamic, 64)
     for (std::ptrdiff_t task = 0; task < tasks; ++task) {
+      if (errors.failed()) continue;
       const int row = int(task / pieces), x = int(task % pieces) * block, count = std::min(block, n.x - x);
       voxels.fill(local, x, row % n.y, row / n.y, std::size_t(row) * n.x + x, count);
       voxels.add_to(mine.data(), voxel.bins, count);
     }
 #pragma omp critical
-    for (int i = 0; i < words; ++i) sums[i] += mine[i];
+    for (int i = 0; !errors.failed() && i < words; ++i) sums[i] += mine[i];
   }
+  errors.rethrow();
 }
 
 }  // namespace

@@ -1,0 +1,32 @@
+#include <freeflow/deform/affine_algebra.h>
+
+#include <unsupported/Eigen/MatrixFunctions>
+
+#include <freeflow/core/error.h>
+
+namespace freeflow {
+
+Eigen::Matrix4d affine_logarithm(const Eigen::Affine3d& affine) {
+  const Eigen::Matrix3d linear = affine.linear();
+  require(affine.matrix().allFinite() && linear.determinant() > 1e-12, "an affine that mirrors or is singular has no logarithm");
+  // The principal logarithm exists unless an eigenvalue lies on the closed negative real axis.
+  for (const std::complex<double>& e : linear.eigenvalues())
+    require(!(e.real() < 0 && std::abs(e.imag()) < 1e-9 * std::abs(e)), "an affine that turns by 180 degrees has no logarithm");
+  return affine.matrix().log();
+}
+
+Eigen::Affine3d affine_exponential(const Eigen::Matrix4d& logarithm) {
+  Eigen::Affine3d affine;
+  affine.matrix() = logarithm.exp();
+  affine.makeAffine();
+  return affine;
+}
+
+Eigen::Affine3d log_mean(std::span<const Eigen::Affine3d> affines) {
+  require(!affines.empty(), "there are no affines to average");
+  Eigen::Matrix4d sum = Eigen::Matrix4d::Zero();
+  for (const Eigen::Affine3d& a : affines) sum += affine_logarithm(a);
+  return affine_exponential(sum / double(affines.size()));
+}
+
+}  // namespace freeflow
