@@ -10,7 +10,7 @@ namespace freeflow {
 
 struct CandidateScore {
   double cost = 0;     ///< lower is better; 0 where the overlap is too small to say
-  double overlap = 0;  ///< share of the valid fixed voxels that land on valid moving ones
+  double overlap = 0;  ///< share of the valid fixed voxels that fall on valid moving ones
 };
 
 enum class CandidateSampling { nearest, linear };

@@ -56,7 +56,7 @@ void CorrelationRatio::prepare(Context& ctx, const ImagePair& images) {
 void CorrelationRatio::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
   input_.u = u;
   add_ratio_sums(ctx, plan_, input_, sums_.data());
-  conclude_ratio(ctx, plan_.shape, sums_.data(), {statistics_.data(), means_.data(), cost});
+  finish_ratio(ctx, plan_.shape, sums_.data(), {statistics_.data(), means_.data(), cost});
   if (!force.data) return;
   warp_with_gradient(ctx, input_.moving, input_.map, u, warped_.view(), force);
   const RatioPlace place{{input_.map, {u.data, input_.extent}}, moving_.extent(), BorderWeight::of(plan_.shape)};

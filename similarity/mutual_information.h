@@ -71,7 +71,7 @@ class MutualInformation : public SimilarityMeasure {
   void count(Context& ctx, FieldView<const float> u);
   /// The derivative of every joint bin, into slopes_.
   void differentiate(Context& ctx, double* cost);
-  /// Calls f with where voxels land and how they are sampled there.
+  /// Calls f with where voxels fall and how they are sampled there.
   template <class F>
   void with_point(FieldView<const float> u, F&& f) const;
   /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one kernel leave half its threads without

@@ -125,7 +125,7 @@ struct SlopePolynomialBody {
   }
 };
 
-/// What the forces share: where a voxel lands, and the slopes of its row.
+/// What the forces share: where a voxel falls, and the slopes of its row.
 struct InformationPoint {
   static constexpr int blocks_at_once = 8;
   VolumeView<const std::uint16_t> fixed_bin;

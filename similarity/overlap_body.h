@@ -7,7 +7,7 @@
 
 namespace freeflow {
 
-/// Terms: valid fixed voxels; those among them that land on a valid moving voxel.
+/// Terms: valid fixed voxels; those among them that fall on a valid moving voxel.
 struct OverlapBody : SumBody {
   const float* fixed;
   VolumeView<const float> moving;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <freeflow/core/dispatch.h>
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/core/views.h>
 
 namespace freeflow {
@@ -77,7 +78,8 @@ template <class Body>
     }
   for (int z = z_begin; z < z_end; ++z) {
     const std::size_t entering = base + (z + radius) * slice, leaving = base + (z - radius - 1) * slice;
-    const bool enters = z > z_begin && z + radius<n.z, leaves = z> z_begin && z - radius - 1 >= 0;
+    const bool enters = z > z_begin && z + radius < n.z;
+    const bool leaves = z > z_begin && z - radius - 1 >= 0;
     if (enters && leaves)
       for (int x = 0; x < x_count; ++x) {
         const Terms<K> in = terms(entering + x), out = terms(leaving + x);
@@ -163,16 +165,19 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
   constexpr int K = Body::terms;
   const int length = window_sum::y_segment(radius), segments = window_sum::segments(n.y, length);
   const std::size_t plane = n.count();
+  ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu.threads)
   for (int task = 0; task < n.z * segments; ++task) {
     static thread_local window_sum::Rows<K> rows;
-    rows.resize(n.x, radius);
+    errors.run([&] { rows.resize(n.x, radius); });
+    if (errors.failed()) continue;
     const Body local = body;
     const int z = task / segments, segment = task % segments, begin = segment * length, end = std::min(begin + length, n.y);
     const auto row = [&](int y) { return local.in + (std::size_t(z) * n.y + y) * n.x; };
     for (int y = std::max(begin - radius, 0); y <= std::min(begin + radius, n.y - 1); ++y) rows.add_row(row(y), plane);
     for (int y = begin; y < end; ++y) {
-      const bool enters = y > begin && y + radius<n.y, leaves = y> begin && y - radius - 1 >= 0;
+      const bool enters = y > begin && y + radius < n.y;
+      const bool leaves = y > begin && y - radius - 1 >= 0;
       if (enters && leaves)
         rows.slide_row(row(y + radius), row(y - radius - 1), plane);
       else if (enters)
@@ -197,6 +202,7 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
     };
     for (int x = 0; x < n.x; ++x) local.close(x, segment, z, tally(x, 0), tally(x, 1));
   }
+  errors.rethrow();
 }
 
 template <class Body>

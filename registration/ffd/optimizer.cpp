@@ -183,7 +183,7 @@ void Descent::run(LevelRecord& level, Observer& observer) {
   Evaluation e = evaluate(x_.data(), VectorSlots::force(turn_), {});
   if (!std::isfinite(e.cost))
     throw RegistrationError(
-        "the cost at the start of a level is not a number: no fixed voxel inside its mask lands on a moving one inside its mask");
+        "the cost at the start of a level is not a number: no fixed voxel inside its mask falls on a moving one inside its mask");
   cost_ = e.cost;
   largest_force_ = e.largest_force;
   const auto record = [&](int iteration, double step) {

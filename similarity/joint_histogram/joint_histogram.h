@@ -32,31 +32,27 @@ enum class HistogramScheme {
   /// Overview: one histogram per warp in shared memory; the range of bins is covered in passes (Shams 2010, method 1). Weights: yes.
   /// Good when: the histogram is small. The software mutex of its time is today's native atomic.
   warp_private,
-  /// Overview: one packed histogram per thread, b = s_max * 32 / (B * N_b) bits a bin, in shared memory; a bin that is full moves to the
-  /// thread's
-  /// histogram in global memory; then a reduction (Shams 2010, method 2). Weights: no.
+  /// Overview: one packed histogram per thread, b = s_max * 32 / (B * N_b) bits a bin, in shared memory; a bin that is
+  /// full moves to the thread's histogram in global memory; then a reduction (Shams 2010, method 2). Weights: no.
   /// Good when: there are a few hundred bins. Needs: 4 bytes of scratch per bin and thread.
   thread_private,
-  /// Overview: each block sorts its voxels' bins by a bitonic network that adds up equal ones, then updates its histogram in global memory
-  /// without a
-  /// conflict (Shams 2010, method 3; 3.4 for weights). Weights: yes. Good when: there are no atomics. Insensitive to the images.
+  /// Overview: each block sorts its voxels' bins by a bitonic network that adds up equal ones, then updates its histogram in global
+  /// memory without a conflict (Shams 2010, method 3; 3.4 for weights). Weights: yes. Good when: there are no atomics. Insensitive to the
+  /// images.
   sort_and_count,
-  /// Overview: two 16-bit bins a word, one histogram per warp in shared memory, passes over the bins; the first pass keeps every voxel's
-  /// bin number,
-  /// the others read it (Ledig 2010, MBE + BC). Weights: no. Good when: sampling is expensive. Needs: 2 bytes of scratch per voxel.
+  /// Overview: two 16-bit bins a word, one histogram per warp in shared memory, passes over the bins; the first pass keeps every
+  /// voxel's bin number, the others read it (Ledig 2010, MBE + BC). Weights: no. Good when: sampling is expensive. Needs: 2 bytes of scratch per voxel.
   multi_bin_cache,
   /// Overview: as above without scratch: a voxel whose fixed bin rules it out of the pass is skipped before the moving image is touched
   /// (Ledig 2010, MBE + STL, eq. 6). Weights: no.
   multi_bin_skip,
-  /// Overview: 8-bit bins around the diagonal in shared memory, the others in global memory; when a bin overflows, the whole histogram is
-  /// flushed
-  /// (Ikeda 2014, kernel 2). Weights: no. Good when: both images have one modality and are nearly aligned.
+  /// Overview: 8-bit bins around the diagonal in shared memory, the others in global memory; when a bin overflows, the whole
+  /// histogram is flushed (Ikeda 2014, kernel 2). Weights: no. Good when: both images have one modality and are nearly aligned.
   banded,
   /// Overview: as above, but only the overflowing bin is flushed (Ikeda 2014, kernel 3). Weights: no.
   banded_flush,
-  /// Overview: one 32-bit histogram per block in shared memory, native atomics; larger ones are shared out between blocks by rows. Weights:
-  /// yes.
-  /// Good when: always, on Maxwell and later.
+  /// Overview: one 32-bit histogram per block in shared memory, native atomics; larger ones are shared out between blocks by rows.
+  /// Weights: yes. Good when: always, on Maxwell and later.
   shared_atomic,
 };
 
@@ -91,8 +87,8 @@ struct BinnedPair {
 struct SampledPair {
   static constexpr std::uint16_t no_bin = 0xFFFF;  ///< a voxel with this fixed bin, or whose warped value is NaN, does not count
   const std::uint16_t* fixed_bin = nullptr;
-  const float* warped =
-      nullptr;  ///< in bins: value b belongs to bin floor(b + 0.5), clipped; Parzen windows clip it to [1, moving_bins - 2]
+  /// In bins: value b belongs to bin floor(b + 0.5), clipped; Parzen windows clip it to [1, moving_bins - 2].
+  const float* warped = nullptr;
   std::size_t count = 0;
 };
 

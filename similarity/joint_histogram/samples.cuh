@@ -84,7 +84,7 @@ struct RunsOfVoxels {
   }
 };
 
-/// The fixed row of a lane's voxel, no_bin where there is none, and where it lands: all loads are under way before the first is
+/// The fixed row of a lane's voxel, no_bin where there is none, and where it falls: all loads are under way before the first is
 /// needed, since these kernels wait for memory more than they compute.
 struct LandedVoxel {
   unsigned row;
@@ -98,7 +98,7 @@ struct LandedVoxel {
   }
 };
 
-/// Voxels of the fixed image with the moving image sampled where they land.
+/// Voxels of the fixed image with the moving image sampled where they fall.
 template <Interpolation interpolation>
 struct WarpedVoxels {
   static constexpr int vector = 1;

@@ -179,6 +179,7 @@ void presort_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const Rati
   plan.presort.slot = Buffer<std::uint16_t>(ctx, input.extent.count());
   plan.presort.runs = Buffer<std::uint16_t>(ctx, std::size_t(tiles) * runs);
   plan.presort.runs_of_tile = Buffer<std::uint32_t>(ctx, tiles);
+  if (ctx.rehearses()) return;
   presort_kernel<<<tiles, 32, 0, ratio::stream_of(cuda)>>>(input.fixed, pieces, pieces_of_tile(plan), plan.shape.bins, runs,
                                                            plan.presort.slot.data(), plan.presort.runs.data(),
                                                            plan.presort.runs_of_tile.data());

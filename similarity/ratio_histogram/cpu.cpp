@@ -107,10 +107,10 @@ void ratio_statistics(backend::Cpu, const RatioShape& shape, const std::uint64_t
   }
 }
 
-void conclude_ratio(backend::Cpu cpu, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion) {
-  ratio_statistics(cpu, shape, sums, 1, conclusion.statistics);
-  *conclusion.cost = conclusion.statistics->cost;
-  for (int bin = 0; bin < shape.bins; ++bin) conclusion.means[bin] = ratio_mean(sums, shape.bins, bin, *conclusion.statistics);
+void finish_ratio(backend::Cpu cpu, const RatioShape& shape, std::uint64_t* sums, const RatioOutputs& outputs) {
+  ratio_statistics(cpu, shape, sums, 1, outputs.statistics);
+  *outputs.cost = outputs.statistics->cost;
+  for (int bin = 0; bin < shape.bins; ++bin) outputs.means[bin] = ratio_mean(sums, shape.bins, bin, *outputs.statistics);
   std::fill_n(sums, shape.words(), std::uint64_t(0));
 }
 

@@ -71,8 +71,8 @@ void ratio_statistics(Context& ctx, const RatioShape& shape, const std::uint64_t
   backend::dispatch(ctx, [&](auto target) { ratio_statistics(target, shape, sums, candidates, statistics); });
 }
 
-void conclude_ratio(Context& ctx, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion) {
-  backend::dispatch(ctx, [&](auto target) { conclude_ratio(target, shape, sums, conclusion); });
+void finish_ratio(Context& ctx, const RatioShape& shape, std::uint64_t* sums, const RatioOutputs& outputs) {
+  backend::dispatch(ctx, [&](auto target) { finish_ratio(target, shape, sums, outputs); });
 }
 
 }  // namespace freeflow

@@ -56,18 +56,18 @@ __global__ void __launch_bounds__(reduction::lanes)
 
 /// Statistics, means and the next count's zeros in one launch: each costs more to launch than to do.
 __global__ void __launch_bounds__(reduction::lanes)
-    conclude_kernel(int bins, double unit, std::uint64_t* sums, RatioConclusion conclusion) {
+    finish_kernel(int bins, double unit, std::uint64_t* sums, RatioOutputs outputs) {
   __shared__ RatioStatistics whole;
   const RatioStatistics found = block_statistics(bins, unit, sums);
   const int bin = threadIdx.x;
   if (bin == 0) {
-    *conclusion.statistics = whole = found;
-    *conclusion.cost = found.cost;
+    *outputs.statistics = whole = found;
+    *outputs.cost = found.cost;
     sums[2 * bins] = sums[2 * bins + 1] = 0;
   }
   __syncthreads();
   if (bin >= bins) return;
-  conclusion.means[bin] = ratio_mean(sums, bins, bin, whole);
+  outputs.means[bin] = ratio_mean(sums, bins, bin, whole);
   sums[bin] = sums[bins + bin] = 0;
 }
 
@@ -120,8 +120,8 @@ void ratio_statistics(backend::Cuda cuda, const RatioShape& shape, const std::ui
   cuda_check(cudaGetLastError());
 }
 
-void conclude_ratio(backend::Cuda cuda, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion) {
-  conclude_kernel<<<1, reduction::lanes, 0, ratio::stream_of(cuda)>>>(shape.bins, double(shape.unit()), sums, conclusion);
+void finish_ratio(backend::Cuda cuda, const RatioShape& shape, std::uint64_t* sums, const RatioOutputs& outputs) {
+  finish_kernel<<<1, reduction::lanes, 0, ratio::stream_of(cuda)>>>(shape.bins, double(shape.unit()), sums, outputs);
   cuda_check(cudaGetLastError());
 }
 

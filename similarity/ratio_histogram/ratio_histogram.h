@@ -139,13 +139,13 @@ struct RatioStatistics {
 void ratio_statistics(Context& ctx, const RatioShape& shape, const std::uint64_t* sums, int candidates, RatioStatistics* statistics);
 
 /// What a measure wants of one candidate's sums; device memory.
-struct RatioConclusion {
+struct RatioOutputs {
   RatioStatistics* statistics;
   float* means;  ///< of each bin, as a part of the range of y; an empty bin has that of the whole
   double* cost;
 };
 
-/// Concludes one candidate in one launch, and leaves zeros in `sums` for the next add_ratio_sums. Does not wait.
-void conclude_ratio(Context& ctx, const RatioShape& shape, std::uint64_t* sums, const RatioConclusion& conclusion);
+/// Finishes one candidate in one launch, and leaves zeros in `sums` for the next add_ratio_sums. Does not wait.
+void finish_ratio(Context& ctx, const RatioShape& shape, std::uint64_t* sums, const RatioOutputs& outputs);
 
 }  // namespace freeflow

@@ -13,8 +13,8 @@ void count_ratio(backend::Cuda, const RatioPlan&, const RatioInput&, std::uint64
 
 void ratio_statistics(backend::Cpu, const RatioShape&, const std::uint64_t* sums, int candidates, RatioStatistics*);
 void ratio_statistics(backend::Cuda, const RatioShape&, const std::uint64_t* sums, int candidates, RatioStatistics*);
-void conclude_ratio(backend::Cpu, const RatioShape&, std::uint64_t* sums, const RatioConclusion&);
-void conclude_ratio(backend::Cuda, const RatioShape&, std::uint64_t* sums, const RatioConclusion&);
+void finish_ratio(backend::Cpu, const RatioShape&, std::uint64_t* sums, const RatioOutputs&);
+void finish_ratio(backend::Cuda, const RatioShape&, std::uint64_t* sums, const RatioOutputs&);
 
 /// Fills in a plan's launch sizes and scratch memory for the CUDA scheme; the CPU needs none.
 inline void prepare_ratio(Context&, backend::Cpu, RatioPlan&, const RatioInput&) {}

@@ -33,7 +33,7 @@ FREEFLOW_HD RatioStatistics ratio_statistics_from(const double* term, double squ
   return r;
 }
 
-/// RatioConclusion::means of one bin.
+/// RatioOutputs::means of one bin.
 FREEFLOW_HD float ratio_mean(const std::uint64_t* sums, int bins, int bin, const RatioStatistics& whole) {
   const double n = double(sums[bin]);
   return float((n > 0 ? double(sums[bins + bin]) / n : whole.mean) / double(RatioInput::most));

@@ -15,6 +15,7 @@
 #include <freeflow/regularize/smoother.h>
 #include <freeflow/similarity/correlation_ratio.h>
 #include <freeflow/similarity/joint_histogram/joint_histogram.h>
+#include <freeflow/similarity/lncc.h>
 
 #include "support/phantoms.h"
 
@@ -93,6 +94,17 @@ TEST(OutOfMemory, InACorrelationRatio) {
   ratio.prepare(ctx, {f, m, PointMap{}});
   const Buffer<double> cost(ctx, 1);
   expect_bad_alloc([&] { ratio.evaluate(ctx, {nullptr, g.extent}, {nullptr, g.extent}, cost.data()); });
+}
+
+TEST(OutOfMemory, InALocalCorrelation) {
+  Context ctx = two_threads();
+  const Geometry g = plain_geometry({40, 36, 30});
+  const Volume<float> f(ctx, g, random_values(g.extent.count(), 1)), m(ctx, g, random_values(g.extent.count(), 2));
+  Lncc lncc;
+  lncc.read_ranges(ctx, f, m);
+  lncc.prepare(ctx, {f, m, PointMap{}});
+  const Buffer<double> cost(ctx, 1);
+  expect_bad_alloc([&] { lncc.evaluate(ctx, {nullptr, g.extent}, {nullptr, g.extent}, cost.data()); });
 }
 
 TEST(OutOfMemory, InAPatchSearch) {

@@ -229,7 +229,7 @@ TEST_P(Ratio, CandidatesInOneLaunchAreThoseOfSingleOnes) {
   }
 }
 
-TEST_P(Ratio, ConcludingGivesMeansAndLeavesZeros) {
+TEST_P(Ratio, FinishingGivesMeansAndLeavesZeros) {
   const int bins = 64;
   const RatioShape shape{bins};
   Images images = binned({61, 47, 33}, Content::structured, bins);
@@ -247,7 +247,7 @@ TEST_P(Ratio, ConcludingGivesMeansAndLeavesZeros) {
   const RatioStatistics whole = expected.to_host(ctx)[0];
   double* cost = static_cast<double*>(ctx.readback());
   for (int again = 0; again < 2; ++again) {
-    conclude_ratio(ctx, shape, sums.data(), {statistics.data(), means.data(), cost});
+    finish_ratio(ctx, shape, sums.data(), {statistics.data(), means.data(), cost});
     ctx.synchronize();
     EXPECT_EQ(*cost, whole.cost);
     EXPECT_EQ(statistics.to_host(ctx)[0].spread, whole.spread);
