@@ -5,7 +5,7 @@ function(freeflow_compile_options target)
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fno-math-errno -fno-trapping-math>
     $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -fmad=false -diag-suppress=554 --expt-relaxed-constexpr -Xcompiler=-Wall,-Wno-unknown-pragmas,-ffp-contract=off>)
   if(FREEFLOW_WERROR)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror>)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Werror> $<$<COMPILE_LANGUAGE:CUDA>:-Werror=all-warnings -Xcompiler=-Werror>)
   endif()
   if(FREEFLOW_NATIVE)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-march=native>)
