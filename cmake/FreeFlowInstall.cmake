@@ -22,7 +22,17 @@ foreach(export IN LISTS exports)
   install(EXPORT FreeFlow${export} NAMESPACE FreeFlow:: DESTINATION ${config_dir} COMPONENT development)
 endforeach()
 
-configure_package_config_file(cmake/FreeFlowConfig.cmake.in ${PROJECT_BINARY_DIR}/FreeFlowConfig.cmake INSTALL_DESTINATION ${config_dir})
+# A consumer of archives with CUDA code links the static CUDA runtime. It comes along, so that a machine without the toolkit can do so:
+# NVIDIA's licence (CUDA EULA, Attachment A) lets applications distribute libcudart_static.a. In a folder of its own it meets no other.
+if(FREEFLOW_HAS_CUDA)
+  get_target_property(cudart_static CUDA::cudart_static IMPORTED_LOCATION)
+  file(REAL_PATH ${cudart_static} cudart_static)
+  install(FILES ${cudart_static} DESTINATION ${CMAKE_INSTALL_LIBDIR}/freeflow RENAME libcudart_static.a COMPONENT development)
+endif()
+
+list(TRANSFORM rooms REPLACE "^freeflow_" "" OUTPUT_VARIABLE components)
+configure_package_config_file(cmake/FreeFlowConfig.cmake.in ${PROJECT_BINARY_DIR}/FreeFlowConfig.cmake INSTALL_DESTINATION ${config_dir}
+  PATH_VARS CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/FreeFlowConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/FreeFlowConfig.cmake ${PROJECT_BINARY_DIR}/FreeFlowConfigVersion.cmake
   DESTINATION ${config_dir} COMPONENT development)
@@ -94,8 +104,9 @@ include(CPack)
 
 # --- the test of all this --------------------------------------------------------------------------------------------------------
 if(FREEFLOW_BUILD_TESTS)
+  list(JOIN components "," joined)
   add_test(NAME install.consumer
-    COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -D CONSUMER=${PROJECT_SOURCE_DIR}/tests/install
+    COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -D CONSUMER=${PROJECT_SOURCE_DIR}/tests/install -D COMPONENTS=${joined}
       -D "GENERATOR=${CMAKE_GENERATOR}" -D CXX=${CMAKE_CXX_COMPILER} -D "FLAGS=${CMAKE_CXX_FLAGS}"
       -P ${PROJECT_SOURCE_DIR}/tests/install/run.cmake)
 endif()

@@ -7,10 +7,10 @@
 
 #include <algorithm>
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/denoise/patch_search/distance_body.h>
 #include <freeflow/denoise/patch_search/strategies.h>
 #include <freeflow/denoise/patch_search/tiled_filter_body.h>
+#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/denoise/patch_search/sorted_list.cuh>
 
 namespace freeflow {
@@ -18,10 +18,8 @@ namespace freeflow {
 namespace {
 
 constexpr int tile = 128, threads = 256, width = TiledFilter::width;
-constexpr int sample = 8;                        // one tile in so many comes first
-constexpr int many = 6;                          // candidates at once that are sorted in, not inserted one by one
-constexpr int full = 64, worthwhile = full / 2;  // once a row's buffer holds `full`, all that hold half are merged
-constexpr int capacity = tile + full;            // before the merge a tile adds up to 128
+constexpr int full = 64;               // once a row's buffer holds so many, all that hold half are merged
+constexpr int capacity = tile + full;  // before the merge a tile adds up to 128
 constexpr int tile_bytes = tile * width * int(sizeof(__half));
 constexpr int shared_bytes = 3 * tile_bytes + tile * int(sizeof(float) + sizeof(int)) + 16;
 
@@ -79,6 +77,12 @@ __global__ void __launch_bounds__(threads) prepare_kernel(PatchView patches, Til
   atomicMax(out.maxima, __float_as_uint(out.norm[i]));
   atomicMax(out.maxima + 1, __float_as_uint(out.error[i]));
 }
+
+// The rest of the kernel says what code for older GPUs cannot; runs_here() keeps the search away from them.
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
+constexpr int sample = 8;             // one tile in so many comes first
+constexpr int many = 6;               // candidates at once that are sorted in, not inserted one by one
+constexpr int worthwhile = full / 2;  // what a row's buffer must hold to be merged with a full one
 
 __device__ __forceinline__ unsigned shared_address(const void* p) { return unsigned(__cvta_generic_to_shared(p)); }
 
@@ -309,6 +313,7 @@ __device__ void search_rows(const Job& job, int row0, int rows_end, unsigned cha
     }
   __syncthreads();
 }
+#endif
 
 template <int slots>
 __global__ void __launch_bounds__(threads, 2) search_kernel(Job job, int row_begin, int row_end) {
