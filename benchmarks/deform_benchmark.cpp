@@ -11,6 +11,7 @@ namespace {
 
 const Geometry grid = test::plain_geometry({160, 192, 224});
 const double voxels = double(grid.extent.count());
+constexpr const char* measured_on = "160x192x224, noise under smooth waves of 3 voxels";
 
 DisplacementField waves(Context& ctx, double amplitude) {
   return DisplacementField(ctx, grid, test::field_planes(grid.extent, [&](int x, int y, int z) { return test::wave(x, y, z, amplitude); }));
@@ -20,6 +21,7 @@ DisplacementField waves(Context& ctx, double amplitude) {
 template <class Run>
 void time_against_cpu(benchmark::State& state, Device device, double least_bytes, const Run& run) {
   Context ctx(device), cpu;
+  state.SetLabel(measured_on);
   std::vector<float> expected;
   run(cpu, [&](const auto& work, const auto& result) {
     work();
@@ -66,6 +68,7 @@ void spline_adjoint(benchmark::State& state, Device device) { spline(state, devi
 
 void inverse(benchmark::State& state, Device device) {
   Context ctx(device), cpu;
+  state.SetLabel(measured_on);
   const DisplacementField u = waves(ctx, 3);
   const bool same = invert(ctx, u).field.to_host(ctx) == invert(cpu, waves(cpu, 3)).field.to_host(cpu);
   time(state, ctx, voxels * 24, same, [&] { invert(ctx, u); });

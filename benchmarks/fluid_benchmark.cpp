@@ -25,6 +25,7 @@ DisplacementField waves(Context& ctx, int n) {
 /// The force in hand against the CPU's: the bits are the same.
 void kl_force_row(benchmark::State& state, const Device& device, int n, KlKernel kernel, BlockShape shape) {
   Context ctx(device), cpu;
+  state.SetLabel("a field of smooth waves of 1.5 voxels, " + cube(n));
   const DisplacementField u = waves(ctx, n);
   DisplacementField force(ctx, u.geometry());
   const SymmetricKl kl(ctx, u.extent(), kernel, shape);
@@ -62,6 +63,7 @@ void add_kl_rows(const Device& device) {
 
 void navier_row(benchmark::State& state, const Device& device, int n) {
   Context ctx(device);
+  state.SetLabel("a field of smooth waves of 1.5 voxels, " + cube(n));
   DisplacementField in = waves(ctx, n), out(ctx, in.geometry());
   const NavierVelocity navier(ctx, in.geometry(), {});
   const auto work = [&] { navier.apply(ctx, std::as_const(in).view(), out.view()); };
@@ -72,6 +74,7 @@ void navier_row(benchmark::State& state, const Device& device, int n) {
 /// SSD and the unbiased term, one level, 300 iterations: the seconds that the level takes.
 void registration_row(benchmark::State& state, const Device& device, int n, VelocityKind velocity) {
   Context ctx(device);
+  state.SetLabel("two synthetic heads of " + cube(n) + ", one level of 300 iterations");
   const Geometry grid = test::plain_geometry({n, n, n});
   const double scale = 60.0 / n;  // the same picture at every size
   const auto image = [&](double bend) {

@@ -17,6 +17,11 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
+void say_what(benchmark::State& state, const char* kind, Content content, Extent e) {
+  state.SetLabel(std::string(kind) + ", " + name_of(content) + ", " + std::to_string(e.x) + "x" + std::to_string(e.y) + "x" +
+                 std::to_string(e.z));
+}
+
 /// Bytes that are bins already, made once.
 const BytePair& binned(const BytePair& pair, int bins) {
   static std::map<std::pair<const BytePair*, int>, BytePair> made;
@@ -46,6 +51,7 @@ void time_count(benchmark::State& state, Context& ctx, HistogramScheme scheme, c
 }
 
 void byte_pair(benchmark::State& state, Device device, HistogramScheme scheme, Content content, Extent extent, int bins) {
+  say_what(state, "two 8-bit images", content, extent);
   const HistogramShape shape{bins, bins, Estimator::hard};
   const BytePair& bytes = cached_pair(content, extent);
   const BytePair& pair = binned(bytes, bins);
@@ -96,6 +102,7 @@ struct WarpCase {
 };
 
 void warped_pair(benchmark::State& state, Device device, const WarpCase& c) {
+  say_what(state, c.dense ? "warped by a dense field" : "warped by an affine map", c.content, c.extent);
   const BytePair& bytes = cached_pair(c.content, c.extent);
   const std::size_t n = c.extent.count();
   using Key = std::tuple<const BytePair*, int, int, bool, bool>;

@@ -47,6 +47,7 @@ struct Pair {
 
 void register_pair(benchmark::State& state, const Device& device, const Pair& pair, const LinearOptions& options) {
   Context ctx(device);
+  state.SetLabel("two synthetic heads, contrast inverted, the truth known");
   const Volume<float> fixed(ctx, pair.fixed, pair.f), moving(ctx, pair.moving, pair.m);
   LinearResult result = register_linear(ctx, fixed, moving, options);
   if (pair.error(result.affine) > 2) {

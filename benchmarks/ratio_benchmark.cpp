@@ -91,7 +91,12 @@ Shared& shared_for(Device device, const Case& c) {
   return s;
 }
 
+void say_what(benchmark::State& state, const Case& c) {
+  state.SetLabel(c.content == Content::head ? "a head, 256x256x160" : "noise, 256x256x160");
+}
+
 void sums(benchmark::State& state, Device device, const Case& c) {
+  say_what(state, c);
   Shared& s = shared_for(device, c);
   Context& ctx = *s.ctx;
   RatioInput input = s.images->input;
@@ -119,6 +124,7 @@ void sums(benchmark::State& state, Device device, const Case& c) {
 }
 
 void presort(benchmark::State& state, Device device, const Case& c) {
+  say_what(state, c);
   Shared& s = shared_for(device, c);
   time(state, *s.ctx, 14.0 * double(extent.count()), true,
        [&] { RatioPlan(*s.ctx, RatioScheme::conflict_free, {c.bins}, s.images->input); });

@@ -16,6 +16,7 @@ struct Way {
 
 void gaussian(benchmark::State& state, Device device, Smoother smoother, double sigma) {
   Context ctx(device), cpu;
+  state.SetLabel("three planes of noise, 256^3");
   const std::size_t values = 3 * grid.extent.count();
   const std::vector<float> noise = test::random_values(values, 1, -1, 1);
   const auto smoothed = [&](Context& c) {

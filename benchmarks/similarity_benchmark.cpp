@@ -10,6 +10,7 @@ namespace freeflow::bench {
 namespace {
 
 const Geometry grid = test::plain_geometry({256, 256, 256});
+constexpr const char* measured_on = "two textures, a dense field, 256^3";
 
 /// Two textures and a field, on one device.
 struct Scene {
@@ -43,6 +44,7 @@ void evaluate(benchmark::State& state, Device device, const Make& make, bool wit
     use(cost.to_host(ctx)[0], work);
   };
   Context ctx(device), cpu;
+  state.SetLabel(measured_on);
   double expected = 0;
   if (device.is_cuda()) run(cpu, [&](double value, const auto&) { expected = value; });
   // Least traffic: displacement and both images read, the force written.
@@ -52,6 +54,7 @@ void evaluate(benchmark::State& state, Device device, const Make& make, bool wit
 }
 
 void straightforward(benchmark::State& state) {
+  state.SetLabel(measured_on);
   Context cpu;
   const Scene s(cpu);
   std::vector<float> force(3 * grid.extent.count());
