@@ -2,13 +2,12 @@
 
 #include <omp.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
-#include <freeflow/core/buffer.h>
 #include <freeflow/core/context_state.h>
+#include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
 namespace freeflow {
@@ -17,15 +16,15 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
     : device(device), threads(threads > 0 ? threads : omp_get_max_threads()), kind(kind) {
   if (device.is_cuda() && device.index >= cuda_runtime::device_count()) throw DeviceError("there is no device " + device.name());
   if (!device.is_cuda() || kind == ContextKind::rehearsing) {
-    readback = std::aligned_alloc(64, Context::readback_bytes);
+    readback = std::aligned_alloc(64, readback_bytes);
     if (!readback) throw std::bad_alloc{};
-    std::memset(readback, 0, Context::readback_bytes);
+    std::memset(readback, 0, readback_bytes);
     return;
   }
   const detail::CurrentDevice current(*this);
   stream = kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
   pool = cuda_runtime::create_pool(device.index);
-  readback = cuda_runtime::allocate_host(Context::readback_bytes);
+  readback = cuda_runtime::allocate_host(readback_bytes);
 }
 
 ContextState::~ContextState() {
@@ -57,47 +56,6 @@ void require_same_device(const ContextState& context, const ContextState& owner)
           "memory of a rehearsal holds nothing: make the volume with the context that does the work");
   require(context.device == owner.device, "the memory lies on " + owner.device.name() + ", but the context is of " + context.device.name() +
                                               ": copy it there first (to_host, then a volume of that context)");
-}
-
-namespace {
-/// Stands for memory that a rehearsal did not take; nothing reads or writes it.
-void* const imaginary = reinterpret_cast<void*>(std::size_t(64));
-}  // namespace
-
-void* allocate(ContextState& state, std::size_t bytes) {
-  void* pointer = imaginary;
-  if (state.kind == ContextKind::rehearsing) {
-  } else if (state.device.is_cuda()) {
-    const CurrentDevice current(state);
-    pointer = cuda_runtime::allocate(state.pool, state.stream, bytes);
-  } else {
-    pointer = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
-    if (!pointer)
-      throw DeviceError("out of memory: " + std::to_string(bytes >> 20) + " MiB more than the " +
-                        std::to_string(state.statistics.bytes_in_use >> 20) + " MiB in use were needed");
-  }
-  ContextStatistics& s = state.statistics;
-  s.allocations += 1;
-  s.bytes_in_use += bytes;
-  s.peak_bytes = std::max(s.peak_bytes, s.bytes_in_use);
-  return pointer;
-}
-
-void deallocate(ContextState& state, void* pointer, std::size_t bytes) noexcept {
-  state.statistics.bytes_in_use -= bytes;
-  if (state.kind == ContextKind::rehearsing) return;
-  if (state.device.is_cuda())
-    cuda_runtime::deallocate(state.stream, pointer);
-  else
-    std::free(pointer);
-}
-
-void require_reachable(const ContextState& state, const void* pointer) {
-  require(pointer != nullptr, "memory that is lent must not be null");
-  if (state.kind == ContextKind::rehearsing || cuda_runtime::device_count() == 0) return;
-  const int where = cuda_runtime::device_of(pointer), wanted = state.device.is_cuda() ? state.device.index : -1;
-  const auto name = [](int index) { return index < 0 ? std::string("the host") : Device{Device::Kind::cuda, index}.name(); };
-  require(where == wanted, "the memory that is lent lies on " + name(where) + ", but the context is of " + state.device.name());
 }
 
 }  // namespace detail

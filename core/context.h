@@ -9,19 +9,12 @@
 #include <cstddef>
 #include <memory>
 
+#include <freeflow/core/context_statistics.h>
 #include <freeflow/core/device.h>
 
 namespace freeflow {
 
 class ContextState;
-
-/// What the tests count and the reports print. Bytes are of device memory (of host memory on the CPU); lent memory does not count.
-struct ContextStatistics {
-  std::size_t allocations = 0;
-  std::size_t synchronizations = 0;
-  std::size_t bytes_in_use = 0;
-  std::size_t peak_bytes = 0;
-};
 
 class Context {
  public:
@@ -52,7 +45,6 @@ class Context {
   /// Host memory of readback_bytes that kernels may write too (page-locked on a GPU): a few numbers to be read after synchronize(), without
   /// a copy. copy_to_host writes over it.
   void* readback() const;
-  static constexpr std::size_t readback_bytes = 16384;
   void copy_on_device(void* target, const void* source, std::size_t bytes);
   void fill_zero(void* target, std::size_t bytes);
 

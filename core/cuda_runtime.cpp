@@ -1,7 +1,7 @@
 // The CUDA runtime behind core, compiled by g++ where the toolkit was found. cudart is linked statically and loads the
 // driver itself, so the same binary runs where there is none and finds no device.
-#include <freeflow/core/context_state.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
 #include <cstdint>

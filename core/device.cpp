@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <freeflow/core/context_state.h>
+#include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
 namespace freeflow {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <freeflow/core/context_state.h>
+#include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
 namespace freeflow {

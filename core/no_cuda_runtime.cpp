@@ -1,5 +1,5 @@
 // Stands in for cuda_runtime.cpp in a build without CUDA: there is no device, so nothing else is ever called.
-#include <freeflow/core/context_state.h>
+#include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
 namespace freeflow::cuda_runtime {

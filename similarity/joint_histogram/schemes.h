@@ -24,7 +24,7 @@ inline std::size_t count_of(const HistogramInput& input) {
 void count_joint(backend::Cpu, HistogramScheme, const Counting&);
 std::size_t scratch_bytes(backend::Cpu, HistogramScheme, const HistogramShape&, std::size_t max_count);
 
-/// Picks the scheme (joint_histogram.cu).
+/// Picks the scheme (cuda.cu).
 void count_joint(backend::Cuda, HistogramScheme, const Counting&);
 std::size_t scratch_bytes(backend::Cuda, HistogramScheme, const HistogramShape&, std::size_t max_count);
 

@@ -8,7 +8,7 @@ namespace freeflow {
 
 /// The schemes differ in how a GPU counts; the CPU takes every name and has one way (cpu.cpp). Adds to `sums`.
 void count_ratio(backend::Cpu, const RatioPlan&, const RatioInput&, std::uint64_t* sums);
-/// Picks the scheme (ratio_histogram.cu).
+/// Picks the scheme (cuda.cu).
 void count_ratio(backend::Cuda, const RatioPlan&, const RatioInput&, std::uint64_t* sums);
 
 void ratio_statistics(backend::Cpu, const RatioShape&, const std::uint64_t* sums, int candidates, RatioStatistics*);

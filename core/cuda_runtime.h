@@ -1,0 +1,34 @@
+// The CUDA runtime as the rest of core sees it: cuda_runtime.cpp, or in a build without CUDA no_cuda_runtime.cpp, stubs that find no device.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace freeflow {
+
+namespace cuda_runtime {
+int device_count() noexcept;
+std::string device_name(int index);
+int current_device();
+void make_current(int index);
+/// The GPU that a pointer's memory lies on; -1 for host memory, page-locked or not.
+int device_of(const void* pointer);
+void* create_stream(int index);
+void destroy_stream(void* stream) noexcept;
+/// A pool that keeps what is freed for the next allocation.
+void* create_pool(int index);
+void destroy_pool(void* pool) noexcept;
+/// Throws DeviceError that says how much was asked for and how much is free.
+void* allocate(void* pool, void* stream, std::size_t bytes);
+void deallocate(void* stream, void* pointer) noexcept;
+/// Page-locked host memory.
+void* allocate_host(std::size_t bytes);
+void deallocate_host(void* pointer) noexcept;
+/// Of the current device, with what the pool holds and nobody uses.
+std::size_t free_bytes(void* pool);
+void synchronize(void* stream);
+void copy(void* stream, void* target, const void* source, std::size_t bytes);
+void fill_zero(void* stream, void* target, std::size_t bytes);
+}  // namespace cuda_runtime
+
+}  // namespace freeflow
