@@ -10,16 +10,19 @@ namespace {
 
 constexpr const char* summary =
     "nonrigid registration of two volumes by a cubic B-spline free-form deformation.\n"
-    "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both directions.";
+    "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both "
+    "directions.";
 
 constexpr const char* example =
     "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
     "  ffdreg -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
     "  antsApplyTransforms -i s02_labels.nii.gz -r s01.nii.gz -n GenericLabel -o labels.nii.gz \\\n"
     "    -t out/s02_to_s01_1Warp.nii.gz -t out/s02_to_s01_0GenericAffine.mat\n"
-    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, PREFIXWarped.nii.gz,\n"
+    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, "
+    "PREFIXWarped.nii.gz,\n"
     "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
-    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
+    "interrupted.\n";
 
 struct FfdregOptions {
   CommonOptions common;
@@ -31,11 +34,16 @@ po::options_description all_options(FfdregOptions& o) {
   po::options_description own("Free-form deformation");
   own.add_options()  //
       ("spacing", po::value(&o.spacing)->default_value(o.spacing)->value_name("5vox|10mm"),
-       "distance of the control points on the finest level, in its smallest voxel side or mm; doubled on every coarser level")  //
-      ("bending", po::value(&o.bending)->default_value(o.bending, "1")->value_name("W"), "weight of the bending energy")        //
-      ("log-jacobian", po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.05")->value_name("W"),
+       "distance of the control points on the finest level, in its smallest voxel side or mm; "
+       "doubled on every coarser level")  //
+      ("bending", po::value(&o.bending)->default_value(o.bending, "1")->value_name("W"),
+       "weight of the bending energy")  //
+      ("log-jacobian",
+       po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.05")->value_name("W"),
        "weight of the squared logarithm of the Jacobian, against folding")  //
-      ("optimizer", po::value(&o.optimizer)->default_value(o.optimizer)->value_name("gradient|cg|lbfgs"), "rule of descent");
+      ("optimizer",
+       po::value(&o.optimizer)->default_value(o.optimizer)->value_name("gradient|cg|lbfgs"),
+       "rule of descent");
   po::options_description all = common_options(o.common);
   all.add(own);
   return all;
@@ -47,7 +55,8 @@ FfdOptions library_options(const FfdregOptions& o) {
   ffd.spacing = parse_spacing(o.spacing);
   ffd.bending = o.bending;
   ffd.log_jacobian = o.log_jacobian;
-  ffd.optimizer = chosen(parse_optimizer(o.optimizer), "optimizer", o.optimizer, "gradient, cg, lbfgs");
+  ffd.optimizer =
+      chosen(parse_optimizer(o.optimizer), "optimizer", o.optimizer, "gradient, cg, lbfgs");
   ffd.validate();
   return ffd;
 }
@@ -55,7 +64,8 @@ FfdOptions library_options(const FfdregOptions& o) {
 int run(int argc, char** argv) {
   FfdregOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found)) return done;
+  if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found))
+    return done;
   validate(o.common);
   protect_inputs(o.common, nonrigid_files);
   return run_nonrigid("ffdreg", o.common, found, library_options(o));

@@ -30,7 +30,8 @@ const std::pair<const char*, const char*> other_names[] = {
 std::string translated(const std::string& sentence) {
   std::string text = sentence;
   for (const auto& [name, flag] : other_names)
-    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos; at += std::string(flag).size())
+    for (std::size_t at = 0; (at = text.find(name, at)) != std::string::npos;
+         at += std::string(flag).size())
       text.replace(at, std::string(name).size(), flag);
   static const std::regex field(R"(\b[A-Z]\w*::([a-z]\w*))");
   std::string out;

@@ -6,7 +6,8 @@
 
 namespace freeflow::apps {
 
-/// The sentence with flags for fields: "FfdOptions::log_jacobian must lie ..." becomes "--log-jacobian must lie ...".
+/// The sentence with flags for fields: "FfdOptions::log_jacobian must lie ..." becomes
+/// "--log-jacobian must lie ...".
 std::string translated(const std::string& sentence);
 std::vector<std::string> translated(const std::vector<std::string>& sentences);
 

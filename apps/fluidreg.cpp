@@ -11,21 +11,26 @@ using namespace freeflow::apps;
 namespace {
 
 constexpr const char* summary =
-    "nonrigid registration of two volumes by a flow of small smooth steps, which keeps the topology.\n"
-    "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both directions.";
+    "nonrigid registration of two volumes by a flow of small smooth steps, which keeps the "
+    "topology.\n"
+    "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both "
+    "directions.";
 
 constexpr const char* example =
     "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
     "  fluidreg -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
     "  antsApplyTransforms -i s02_labels.nii.gz -r s01.nii.gz -n GenericLabel -o labels.nii.gz \\\n"
     "    -t out/s02_to_s01_1Warp.nii.gz -t out/s02_to_s01_0GenericAffine.mat\n"
-    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, PREFIXWarped.nii.gz,\n"
+    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, "
+    "PREFIXWarped.nii.gz,\n"
     "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
-    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
+    "interrupted.\n";
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field, smoother = "auto", velocity = "gaussian";
+  std::string model = "flow", sigma_update = "1.7vox", sigma_field, smoother = "auto",
+              velocity = "gaussian";
   Viscosity viscosity;
   double step = FlowOptions{}.step, kl = FlowOptions{}.kl;
   std::string force_kernel = "reuse", demons = "log";
@@ -39,25 +44,32 @@ po::options_description all_options(FluidregOptions& o) {
   po::options_description own("Flow");
   own.add_options()  //
       ("model", text(o.model)->value_name("fluid|flow|demons"),
-       "fluid: viscous fluid with regridding; flow: greedy compositive flow; demons: Gauss-Newton updates with -s ssd")(
-          "demons", text(o.demons)->value_name("log|esm|thirion"),
-          "demons: log-domain, with an exact inverse; symmetric forces, composed; or Thirion's, added")(
+       "fluid: viscous fluid with regridding; flow: greedy compositive flow; demons: Gauss-Newton "
+       "updates with -s ssd")("demons", text(o.demons)->value_name("log|esm|thirion"),
+                              "demons: log-domain, with an exact inverse; symmetric forces, "
+                              "composed; or Thirion's, added")(
           "symmetric", po::bool_switch(&o.symmetric),
-          "flow, log-domain demons: both images pull on one field, so that swapped images give the inverse")(
-          "sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
-          "Gaussian smoothing of every step, in the level's smallest voxel side or mm: larger is stiffer")(
+          "flow, log-domain demons: both images pull on one field, so that swapped images give the "
+          "inverse")("sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
+                     "Gaussian smoothing of every step, in the level's smallest voxel side or mm: "
+                     "larger is stiffer")(
           "sigma-field", po::value(&o.sigma_field)->value_name("0.5x0.3vox|1mm"),
-          "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' voxels of the level or mm, one value or "
+          "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' "
+          "voxels of the level or mm, one value or "
           "one per level; 0 for none (default 0.5vox, on the finest level 0.3vox)")(
-          "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"), "how the Gaussians are computed")(
+          "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"),
+          "how the Gaussians are computed")(
           "velocity", text(o.velocity)->value_name("gaussian|navier"),
-          "how the force becomes a velocity: smoothed by sigma-update, or that of a viscous fluid (not for demons)")(
+          "how the force becomes a velocity: smoothed by sigma-update, or that of a viscous fluid "
+          "(not for demons)")(
           "mu", po::value(&o.viscosity.mu)->default_value(o.viscosity.mu, "1")->value_name("V"),
           "navier: viscosity; its ratio to lambda counts")(
-          "lambda", po::value(&o.viscosity.lambda)->default_value(o.viscosity.lambda, "1")->value_name("V"),
+          "lambda",
+          po::value(&o.viscosity.lambda)->default_value(o.viscosity.lambda, "1")->value_name("V"),
           "navier: resistance to changes of volume, at least -mu")(
           "kl", po::value(&o.kl)->default_value(o.kl, "0")->value_name("W"),
-          "fluid, flow: weight of the symmetric Kullback-Leibler term, which keeps noise from growing or shrinking anything")(
+          "fluid, flow: weight of the symmetric Kullback-Leibler term, which keeps noise from "
+          "growing or shrinking anything")(
           "force-kernel", text(o.force_kernel)->value_name("recompute|reuse"),
           "how a GPU computes that term's force; the result is the same")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
@@ -77,8 +89,10 @@ std::vector<Sigma> parse_sigmas(const std::string& option, const std::string& te
     const auto [next, error] = std::from_chars(p, end, sigma.value);
     const bool more = next != end && *next == 'x' && next + 1 != end;
     if (!more) unit.assign(next, end);
-    require(error == std::errc() && sigma.value >= 0 && (more || unit.empty() || unit == "mm" || unit == "vox"),
-            "--" + option + " '" + text + "' is not a number with vox or mm, such as 1.7vox or 3mm");
+    require(
+        error == std::errc() && sigma.value >= 0 &&
+            (more || unit.empty() || unit == "mm" || unit == "vox"),
+        "--" + option + " '" + text + "' is not a number with vox or mm, such as 1.7vox or 3mm");
     sigmas.push_back(sigma);
     p = more ? next + 1 : end;
   } while (p != end);
@@ -103,7 +117,8 @@ void set_steps(const FluidregOptions& o, StepOptions& options) {
   apply_common(o.common, options);
   options.sigma_update = parse_sigma("sigma-update", o.sigma_update);
   options.step = o.step;
-  options.smoother = chosen(parse_smoother(o.smoother), "smoother", o.smoother, "recursive, separable, fft, auto");
+  options.smoother =
+      chosen(parse_smoother(o.smoother), "smoother", o.smoother, "recursive, separable, fft, auto");
 }
 
 /// What flow and fluid have beyond the steps.
@@ -112,7 +127,8 @@ void set_fluid(const FluidregOptions& o, Options& options) {
   options.velocity = chosen(parse_velocity(o.velocity), "velocity", o.velocity, "gaussian, navier");
   options.viscosity = o.viscosity;
   options.kl = o.kl;
-  options.force_kernel = chosen(parse_kl_kernel(o.force_kernel), "force-kernel", o.force_kernel, "recompute, reuse");
+  options.force_kernel =
+      chosen(parse_kl_kernel(o.force_kernel), "force-kernel", o.force_kernel, "recompute, reuse");
 }
 
 FlowOptions flow_options(const FluidregOptions& o) {
@@ -141,7 +157,8 @@ DemonsOptions demons_options(const FluidregOptions& o) {
 }
 
 NonrigidModel library_options(const FluidregOptions& o) {
-  require(o.model == "flow" || o.model == "fluid" || o.model == "demons", "--model '" + o.model + "' is not one of fluid, flow, demons");
+  require(o.model == "flow" || o.model == "fluid" || o.model == "demons",
+          "--model '" + o.model + "' is not one of fluid, flow, demons");
   NonrigidModel model = flow_options(o);  // whatever the model, so that every word is checked
   if (o.model == "fluid") model = fluid_options(o);
   if (o.model == "demons") model = demons_options(o);
@@ -152,22 +169,32 @@ NonrigidModel library_options(const FluidregOptions& o) {
 /// What the chosen model does not look at is refused, lest someone believes to have tuned it.
 void refuse_unused(const po::variables_map& found, const FluidregOptions& o) {
   const auto allow = [&](const std::string& option, bool used, const std::string& mend) {
-    require(used || found.count(option) == 0 || found[option].defaulted(), "--" + option + " would change nothing; " + mend);
+    require(used || found.count(option) == 0 || found[option].defaulted(),
+            "--" + option + " would change nothing; " + mend);
   };
-  const bool navier = o.velocity == "navier", demons = o.model == "demons", fluid = o.model == "fluid";
-  require(!demons || !navier, "demons smooth their update by a Gaussian; take --velocity gaussian, or --model flow");
-  require(!demons || o.kl == 0, "demons take no Kullback-Leibler term; take --model fluid or flow, or --kl 0");
-  require(!o.symmetric || !fluid, "--symmetric goes with --model flow, and with --model demons --demons log");
+  const bool navier = o.velocity == "navier", demons = o.model == "demons",
+             fluid = o.model == "fluid";
+  require(!demons || !navier,
+          "demons smooth their update by a Gaussian; take --velocity gaussian, or --model flow");
+  require(!demons || o.kl == 0,
+          "demons take no Kullback-Leibler term; take --model fluid or flow, or --kl 0");
+  require(!o.symmetric || !fluid,
+          "--symmetric goes with --model flow, and with --model demons --demons log");
   allow("demons", demons, "add --model demons, or leave it out");
-  allow("sigma-field", !fluid, "a fluid smooths its velocity alone: take --sigma-update, or --model flow");
-  allow("sigma-update", !navier, "a viscous velocity is set by --mu and --lambda: leave it out, or take --velocity gaussian");
-  for (const char* option : {"mu", "lambda"}) allow(option, navier, "add --velocity navier, or leave it out");
+  allow("sigma-field", !fluid,
+        "a fluid smooths its velocity alone: take --sigma-update, or --model flow");
+  allow(
+      "sigma-update", !navier,
+      "a viscous velocity is set by --mu and --lambda: leave it out, or take --velocity gaussian");
+  for (const char* option : {"mu", "lambda"})
+    allow(option, navier, "add --velocity navier, or leave it out");
 }
 
 int run(int argc, char** argv) {
   FluidregOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found)) return done;
+  if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found))
+    return done;
   validate(o.common);
   protect_inputs(o.common, nonrigid_files);
   refuse_unused(found, o);

@@ -14,22 +14,27 @@ namespace freeflow::apps {
 namespace {
 
 /// A mask may come on another grid than its image; it is then sampled at the image's voxels.
-void fit_mask(std::optional<HostImage>& mask, const HostImage& image, const std::string& path, std::vector<std::string>& warnings) {
+void fit_mask(std::optional<HostImage>& mask, const HostImage& image, const std::string& path,
+              std::vector<std::string>& warnings) {
   if (!mask) return;
   if (!same_grid(mask->geometry, image.geometry)) {
     Context cpu;
     const Volume<float> sampled =
-        warp(cpu, to_volume(cpu, *mask), image.geometry, Eigen::Affine3d::Identity(), nullptr, Interpolation::nearest, 0);
+        warp(cpu, to_volume(cpu, *mask), image.geometry, Eigen::Affine3d::Identity(), nullptr,
+             Interpolation::nearest, 0);
     mask->geometry = image.geometry;
     mask->voxels = sampled.to_host(cpu);
-    warnings.push_back("'" + path + "' lies on another grid than its image and was resampled to it");
+    warnings.push_back("'" + path +
+                       "' lies on another grid than its image and was resampled to it");
   }
   require(std::any_of(mask->voxels.begin(), mask->voxels.end(), [](float v) { return v > 0.5f; }),
           "the mask '" + path + "' has no voxel above 0.5 inside its image");
 }
 
 Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostImage>& mask) {
-  const auto counts = [&](std::size_t i) { return std::isfinite(image.voxels[i]) && (!mask || mask->voxels[i] > 0.5f); };
+  const auto counts = [&](std::size_t i) {
+    return std::isfinite(image.voxels[i]) && (!mask || mask->voxels[i] > 0.5f);
+  };
   float low = std::numeric_limits<float>::infinity();
   for (std::size_t i = 0; i < image.voxels.size(); ++i)
     if (counts(i)) low = std::min(low, image.voxels[i]);
@@ -44,7 +49,8 @@ Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostI
           sum += w * Eigen::Vector3d(x, y, z);
           mass += w;
         }
-  return mass > 0 ? image.geometry.index_to_world() * Eigen::Vector3d(sum / mass) : image.geometry.center();
+  return mass > 0 ? image.geometry.index_to_world() * Eigen::Vector3d(sum / mass)
+                  : image.geometry.center();
 }
 
 }  // namespace
@@ -77,30 +83,38 @@ DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
   if (inputs.moving_mask) moving_mask = to_volume(ctx, *inputs.moving_mask);
 }
 
-Masks DeviceInputs::masks() const { return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask}; }
+Masks DeviceInputs::masks() const {
+  return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask};
+}
 
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs) {
   FileTransform start;
   if (init[0] == "center") {
     start.affine.translation() = inputs.moving.geometry.center() - inputs.fixed.geometry.center();
   } else if (init[0] == "moments") {
-    start.affine.translation() = center_of_mass(inputs.moving, inputs.moving_mask) - center_of_mass(inputs.fixed, inputs.fixed_mask);
+    start.affine.translation() = center_of_mass(inputs.moving, inputs.moving_mask) -
+                                 center_of_mass(inputs.fixed, inputs.fixed_mask);
   } else if (init[0] != "identity") {
     start = read_transform(init[0]);
   }
   if (init.size() == 2) {
     require(start.displacement.has_value(),
-            "--init '" + init[0] + "' is no displacement field: list the field first, then the affine, as antsApplyTransforms takes them");
+            "--init '" + init[0] +
+                "' is no displacement field: list the field first, then the affine, as "
+                "antsApplyTransforms takes them");
     start.affine = read_affine(init[1]) * start.affine;
   }
   if (start.displacement)
-    inputs.warnings.insert(inputs.warnings.end(), start.displacement->warnings.begin(), start.displacement->warnings.end());
+    inputs.warnings.insert(inputs.warnings.end(), start.displacement->warnings.begin(),
+                           start.displacement->warnings.end());
   return start;
 }
 
 Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inputs) {
   const FileTransform start = initial_transform(init, inputs);
-  require(!start.displacement, "--init '" + init[0] + "' holds a displacement; a linear registration starts from a linear transform");
+  require(!start.displacement,
+          "--init '" + init[0] +
+              "' holds a displacement; a linear registration starts from a linear transform");
   return start.affine;
 }
 

@@ -18,7 +18,8 @@ struct Inputs {
   std::vector<std::string> warnings;
 };
 
-/// Reads all files that the options name, the two images at the same time. Throws IoError, and InvalidArgument for an empty mask.
+/// Reads all files that the options name, the two images at the same time. Throws IoError, and
+/// InvalidArgument for an empty mask.
 Inputs read_inputs(const CommonOptions& options);
 
 /// The same on the device of a context.
@@ -29,9 +30,11 @@ struct DeviceInputs {
   Volume<float> fixed, moving, fixed_mask, moving_mask;
 };
 
-/// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of mass of the intensities above their
-/// minimum meet, inside the masks), a file of an affine, of a displacement or of both, or a displacement's file and an affine's; the list
-/// has passed validate(). Adds to the inputs' warnings. Throws IoError, and InvalidArgument for two files of which the first is no field.
+/// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of
+/// mass of the intensities above their minimum meet, inside the masks), a file of an affine, of a
+/// displacement or of both, or a displacement's file and an affine's; the list has passed
+/// validate(). Adds to the inputs' warnings. Throws IoError, and InvalidArgument for two files of
+/// which the first is no field.
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs);
 /// The same where only a linear start is of use. Throws InvalidArgument for a displacement.
 Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inputs);

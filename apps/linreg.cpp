@@ -18,17 +18,22 @@ namespace {
 
 constexpr const char* summary =
     "rigid, similarity or affine registration of two volumes.\n"
-    "Finds phi so that moving(phi(x)) matches fixed(x), from any starting rotation, and writes both directions.";
+    "Finds phi so that moving(phi(x)) matches fixed(x), from any starting rotation, and writes "
+    "both directions.";
 
 constexpr const char* example =
     "Example: bring a head onto a template, then carry labels along:\n"
     "  linreg -f template.nii.gz -m head.nii.gz -o out/head_to_template_\n"
-    "  antsApplyTransforms -i labels.nii.gz -r template.nii.gz -n GenericLabel -o labels_there.nii.gz \\\n"
+    "  antsApplyTransforms -i labels.nii.gz -r template.nii.gz -n GenericLabel -o "
+    "labels_there.nii.gz \\\n"
     "    -t out/head_to_template_0GenericAffine.mat\n"
-    "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
-    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+    "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and "
+    "PREFIXreport.json.\n"
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
+    "interrupted.\n";
 
-const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"};
+const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.nii.gz",
+                                                "InverseWarped.nii.gz", "report.json"};
 
 struct LinregOptions {
   CommonOptions common;
@@ -41,16 +46,22 @@ po::options_description all_options(LinregOptions& o) {
   po::options_description own("Linear registration");
   own.add_options()  //
       ("dof", po::value(&o.dof)->default_value(o.dof)->value_name("6|7|9|12"),
-       "what is free: 6 rotation and translation, 7 and one scale, 9 and three scales, 12 and skew")  //
+       "what is free: 6 rotation and translation, 7 and one scale, 9 and three scales, 12 and "
+       "skew")  //
       ("search", po::value(&o.search)->default_value(o.search)->value_name(linear_search_names),
-       "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell and hill start where --init says")  //
+       "auto: all rotations, then along the gradient; flirt: FLIRT's four stages; gradient, powell "
+       "and hill start where --init says")  //
       ("refine", po::value(&o.refine)->default_value(o.refine)->value_name("auto|blocks|none"),
-       "after the search: blocks fits the transform to matched blocks, most of which may be wrong; auto: after --search auto, unless "
+       "after the search: blocks fits the transform to matched blocks, most of which may be wrong; "
+       "auto: after --search auto, unless "
        "slices are thick")  //
-      ("powell-resolution", po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
-       "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no memory")  //
+      ("powell-resolution",
+       po::value(&o.resolution)->default_value(o.resolution)->value_name("MM,DEGREES"),
+       "of powell and flirt: nothing nearer to an evaluated point is evaluated again; 0,0 for no "
+       "memory")  //
       ("sampling", po::value(&o.sampling)->default_value(o.sampling)->value_name("linear|cubic"),
-       "of the moving image while nmi or mi is measured: trilinear, or by a cubic B-spline, which costs more; the first look at all "
+       "of the moving image while nmi or mi is measured: trilinear, or by a cubic B-spline, which "
+       "costs more; the first look at all "
        "rotations stays trilinear");
   po::options_description all = common_options(o.common);
   all.add(own);
@@ -63,11 +74,14 @@ LinearOptions library_options(const LinregOptions& o) {
   linear.similarity.sampling = parse_interpolation(o.sampling, "sampling");
   linear.levels = o.common.levels;
   linear.iterations = parse_iterations(o.common.iterations);
-  linear.model = chosen(parse_degrees_of_freedom(o.dof), "dof", std::to_string(o.dof), "6, 7, 9, 12");
+  linear.model =
+      chosen(parse_degrees_of_freedom(o.dof), "dof", std::to_string(o.dof), "6, 7, 9, 12");
   linear.search = chosen(parse_linear_search(o.search), "search", o.search, linear_search_names);
-  linear.refinement = chosen(parse_linear_refinement(o.refine), "refine", o.refine, "auto, blocks, none");
+  linear.refinement =
+      chosen(parse_linear_refinement(o.refine), "refine", o.refine, "auto, blocks, none");
   char rest = 0;
-  require(std::sscanf(o.resolution.c_str(), "%lf,%lf%c", &linear.resolution.mm, &linear.resolution.degrees, &rest) == 2,
+  require(std::sscanf(o.resolution.c_str(), "%lf,%lf%c", &linear.resolution.mm,
+                      &linear.resolution.degrees, &rest) == 2,
           "--powell-resolution '" + o.resolution + "' is not of the form 0.02,0.05");
   linear.validate();
   return linear;
@@ -76,7 +90,8 @@ LinearOptions library_options(const LinregOptions& o) {
 int run(int argc, char** argv) {
   LinregOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found)) return done;
+  if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found))
+    return done;
   validate(o.common);
   require(o.common.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
   protect_inputs(o.common, written_files);
@@ -88,27 +103,36 @@ int run(int argc, char** argv) {
   Stopwatch watch;
 
   Inputs inputs = read_inputs(o.common);
-  for (const std::string& warning : idle_options(o.common, found)) inputs.warnings.push_back(warning);
+  for (const std::string& warning : idle_options(o.common, found))
+    inputs.warnings.push_back(warning);
   linear.initial = initial_affine(o.common.init, inputs);
   print_warnings("linreg", inputs.warnings, o.common);
-  const RegistrationInputs sizes{inputs.fixed.geometry, inputs.moving.geometry, inputs.fixed_mask.has_value(),
-                                 inputs.moving_mask.has_value(), {}};
+  const RegistrationInputs sizes{inputs.fixed.geometry,
+                                 inputs.moving.geometry,
+                                 inputs.fixed_mask.has_value(),
+                                 inputs.moving_mask.has_value(),
+                                 {}};
   const std::size_t predicted = predict_bytes(ctx, sizes, linear);
-  require_memory(ctx, predicted, linear_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
+  require_memory(ctx, predicted,
+                 linear_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
   const DeviceInputs on_device(ctx, inputs);
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
   Progress progress(o.common.similarity, {}, verbosity(o.common));
-  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " + describe(inputs.moving.geometry) + "\ndevice " +
-                    ctx.device().name() + " (" + ctx.device().description() + ")\n");
-  const LinearResult result = register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
+  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " +
+                    describe(inputs.moving.geometry) + "\ndevice " + ctx.device().name() + " (" +
+                    ctx.device().description() + ")\n");
+  const LinearResult result =
+      register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
   print_warnings("linreg", translated(result.warnings), o.common);
   seconds.linear = watch.lap();
 
-  write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result, interpolation);
+  write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result,
+                       interpolation);
   seconds.writing = watch.lap();
-  write_linear_report(outputs.file("report.json"), ctx, {"linreg", found, inputs, result, seconds, predicted});
+  write_linear_report(outputs.file("report.json"), ctx,
+                      {"linreg", found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.commit();
   return done;

@@ -9,7 +9,8 @@ namespace freeflow::apps {
 
 std::size_t nonrigid_writing_bytes(const Geometry& fixed, const Geometry& moving) {
   constexpr std::size_t field = 3 * sizeof(float), in_voxels_and_mm = 2, both_directions = 2;
-  return std::max(both_directions * in_voxels_and_mm * field * fixed.extent.count(), linear_writing_bytes(fixed, moving));
+  return std::max(both_directions * in_voxels_and_mm * field * fixed.extent.count(),
+                  linear_writing_bytes(fixed, moving));
 }
 
 std::size_t linear_writing_bytes(const Geometry& fixed, const Geometry& moving) {
@@ -17,13 +18,15 @@ std::size_t linear_writing_bytes(const Geometry& fixed, const Geometry& moving) 
 }
 
 void require_memory(const Context& ctx, std::size_t predicted, std::size_t writing) {
-  const std::string what = "the registration", coarser = "resample the images to a coarser grid, or crop them to the object";
+  const std::string what = "the registration",
+                    coarser = "resample the images to a coarser grid, or crop them to the object";
   if (ctx.device().is_cuda()) {
     require_free(ctx, predicted, what, "close other programs, take --device cpu, " + coarser);
     require_free_host(writing, "writing the results", "close other programs, or " + coarser);
   } else {
     // While it writes it holds no more than half of what the registration took.
-    require_free_host(std::max(predicted, predicted / 2 + writing), what, "close other programs, take a GPU, " + coarser);
+    require_free_host(std::max(predicted, predicted / 2 + writing), what,
+                      "close other programs, take a GPU, " + coarser);
   }
 }
 

@@ -32,11 +32,14 @@ constexpr const char* example =
     "  nlmdenoise -i white_matter_mask.nii.gz -o out/white_\n"
     "  nlmdenoise -i aseg.nii.gz --label 17 -o out/hippocampus_\n"
     "  nlmdenoise -i scan.ply --resolution 0.5 -o out/scan_\n"
-    "Written: PREFIXsdf.nii.gz (signed distance, mm, negative inside), PREFIXmask.nii.gz, PREFIXsurface.ply (in builds with VTK) and\n"
+    "Written: PREFIXsdf.nii.gz (signed distance, mm, negative inside), PREFIXmask.nii.gz, "
+    "PREFIXsurface.ply (in builds with VTK) and\n"
     "PREFIXreport.json.\n"
-    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
+    "interrupted.\n";
 
-const std::vector<std::string> written_files = {"sdf.nii.gz", "mask.nii.gz", "surface.ply", "report.json"};
+const std::vector<std::string> written_files = {"sdf.nii.gz", "mask.nii.gz", "surface.ply",
+                                                "report.json"};
 
 struct DenoiseOptions {
   SurfaceInputOptions surface;
@@ -53,38 +56,55 @@ auto into(std::optional<T>& target) {
 }
 
 po::options_description all_options(DenoiseOptions& o) {
-  const auto text = [](std::string& value) { return po::value(&value)->default_value(value, value); };
+  const auto text = [](std::string& value) {
+    return po::value(&value)->default_value(value, value);
+  };
   const auto number = [](auto& value) { return po::value(&value)->default_value(value); };
   std::string strategies;
-  for (const SearchStrategyInfo& info : search_strategies()) strategies.append("\n").append(info.name).append(": ").append(info.overview);
+  for (const SearchStrategyInfo& info : search_strategies())
+    strategies.append("\n").append(info.name).append(": ").append(info.overview);
   po::options_description files("Files"), method("Method"), running("Running");
   files.add_options()  //
       ("input,i", po::value(&o.surface.input)->value_name("FILE"),
-       "volume (NIfTI, MetaImage, NRRD) or closed mesh (.ply, .stl, .obj, .vtk)")                                      //
-      ("output,o", po::value(&o.output)->value_name("PREFIX"), "start of the output names; missing folders are made")  //
+       "volume (NIfTI, MetaImage, NRRD) or closed mesh (.ply, .stl, .obj, .vtk)")  //
+      ("output,o", po::value(&o.output)->value_name("PREFIX"),
+       "start of the output names; missing folders are made")  //
       ("input-kind", text(o.surface.kind)->value_name("auto|sdf|labels|image|mesh"),
-       "signed distance (negative inside), mask or labels, grey image, mesh")                                    //
-      ("label", into(o.surface.label)->value_name("N"), "the label to take from a label volume")                 //
-      ("iso", into(o.surface.iso)->value_name("V"), "grey image: the value at the surface; inside is brighter")  //
-      ("resolution", into(o.surface.resolution_mm)->value_name("MM"), "mesh: side of a voxel; default the longest side over 128");
-  method.add_options()                                                                                                                  //
-      ("band", number(o.means.band)->value_name("N"), "half width of the narrow band, voxels")                                          //
-      ("patch", number(o.means.patch)->value_name("N"), "side of a patch, voxels: 3, 5, 7 or 9")                                        //
-      ("neighbours", number(o.means.neighbours)->value_name("N"), "most similar patches that each element is averaged with")            //
-      ("iterations", number(o.means.iterations)->value_name("N"), "steps of the nonlocal heat equation")                                //
-      ("c1", into(o.means.c1)->value_name("V"), "weights fall with exp(-d^2 / c1), d apart in voxels; default: they do not")            //
-      ("c2", text(o.c2)->value_name("auto|V"), "weights fall with exp(-D / c2), D between patches; auto: from the noise of the input")  //
+       "signed distance (negative inside), mask or labels, grey image, mesh")                     //
+      ("label", into(o.surface.label)->value_name("N"), "the label to take from a label volume")  //
+      ("iso", into(o.surface.iso)->value_name("V"),
+       "grey image: the value at the surface; inside is brighter")  //
+      ("resolution", into(o.surface.resolution_mm)->value_name("MM"),
+       "mesh: side of a voxel; default the longest side over 128");
+  method.add_options()                                                                            //
+      ("band", number(o.means.band)->value_name("N"), "half width of the narrow band, voxels")    //
+      ("patch", number(o.means.patch)->value_name("N"), "side of a patch, voxels: 3, 5, 7 or 9")  //
+      ("neighbours", number(o.means.neighbours)->value_name("N"),
+       "most similar patches that each element is averaged with")  //
+      ("iterations", number(o.means.iterations)->value_name("N"),
+       "steps of the nonlocal heat equation")  //
+      ("c1", into(o.means.c1)->value_name("V"),
+       "weights fall with exp(-d^2 / c1), d apart in voxels; default: they do not")  //
+      ("c2", text(o.c2)->value_name("auto|V"),
+       "weights fall with exp(-D / c2), D between patches; auto: from the noise of the input")  //
       ("limit", into(o.means.limit)->value_name("V"),
-       "the surface moves at most V voxels and nothing vanishes that is farther from the rest; default: as it likes")  //
-      ("free-volume", po::bool_switch(&o.free_volume), "let the volume change: no shift after the steps")              //
-      ("search-radius", text(o.radius)->value_name("none|R"), "look no farther than R voxels; none: the whole band");
-  running.add_options()                                                                                                             //
-      ("strategy", text(o.strategy)->value_name("NAME"), ("how the GPU searches; the CPU takes every name." + strategies).c_str())  //
-      ("device", text(o.device)->value_name("auto|cpu|cuda|cuda:N"), "where to compute; auto takes the first GPU")                  //
-      ("threads", number(o.threads)->value_name("N"), "CPU threads, 0 for all; results do not depend on it")                        //
-      ("config", po::value<std::string>()->value_name("FILE"), "INI file with any of these options; flags win")                     //
-      ("verbose,v", po::bool_switch(&o.verbose), "progress even when stderr is not a terminal")                                     //
-      ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings")                                                         //
+       "the surface moves at most V voxels and nothing vanishes that is farther from the rest; "
+       "default: as it likes")  //
+      ("free-volume", po::bool_switch(&o.free_volume),
+       "let the volume change: no shift after the steps")  //
+      ("search-radius", text(o.radius)->value_name("none|R"),
+       "look no farther than R voxels; none: the whole band");
+  running.add_options()  //
+      ("strategy", text(o.strategy)->value_name("NAME"),
+       ("how the GPU searches; the CPU takes every name." + strategies).c_str())  //
+      ("device", text(o.device)->value_name("auto|cpu|cuda|cuda:N"),
+       "where to compute; auto takes the first GPU")  //
+      ("threads", number(o.threads)->value_name("N"),
+       "CPU threads, 0 for all; results do not depend on it")  //
+      ("config", po::value<std::string>()->value_name("FILE"),
+       "INI file with any of these options; flags win")                                          //
+      ("verbose,v", po::bool_switch(&o.verbose), "progress even when stderr is not a terminal")  //
+      ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings")                      //
       ("version", "print the version")("help,h", "print this help");
   po::options_description all;
   all.add(files).add(method).add(running);
@@ -92,7 +112,8 @@ po::options_description all_options(DenoiseOptions& o) {
 }
 
 /// Nothing for the word, else the number.
-std::optional<double> number_or(const std::string& word, const std::string& text, const std::string& refusal) {
+std::optional<double> number_or(const std::string& word, const std::string& text,
+                                const std::string& refusal) {
   if (text == word) return {};
   char rest = 0;
   double number = 0;
@@ -103,10 +124,12 @@ std::optional<double> number_or(const std::string& word, const std::string& text
 void check(DenoiseOptions& o) {
   validate(o.surface);
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  o.means.strategy = chosen(parse_search_strategy(o.strategy), "strategy", o.strategy, "auto, constant, texture, global, tiled");
+  o.means.strategy = chosen(parse_search_strategy(o.strategy), "strategy", o.strategy,
+                            "auto, constant, texture, global, tiled");
   o.means.keep_volume = !o.free_volume;
   o.means.c2 = number_or("auto", o.c2, "--c2 '" + o.c2 + "' is not a number or auto");
-  o.means.search_radius = number_or("none", o.radius, "--search-radius '" + o.radius + "' is not a number of voxels or none");
+  o.means.search_radius = number_or(
+      "none", o.radius, "--search-radius '" + o.radius + "' is not a number of voxels or none");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   o.means.validate();
@@ -118,7 +141,9 @@ void check(DenoiseOptions& o) {
 class DenoiseProgress : public NonlocalMeansObserver {
  public:
   explicit DenoiseProgress(Verbosity verbosity)
-      : terminal_(isatty(STDERR_FILENO)), shown_(verbosity == Verbosity::verbose || (verbosity == Verbosity::automatic && terminal_)) {}
+      : terminal_(isatty(STDERR_FILENO)), shown_(verbosity == Verbosity::verbose ||
+                                                 (verbosity == Verbosity::automatic && terminal_)) {
+  }
 
   void announce(const std::string& lines) const {
     if (shown_) std::fputs(lines.c_str(), stderr);
@@ -132,11 +157,14 @@ class DenoiseProgress : public NonlocalMeansObserver {
   }
   void on_search(double share) override {
     const double elapsed = std::chrono::duration<double>(Clock::now() - start_).count();
-    if (!shown_ || (share < 1 && (!terminal_ || Clock::now() - last_print_ < std::chrono::milliseconds(100)))) return;
+    if (!shown_ ||
+        (share < 1 && (!terminal_ || Clock::now() - last_print_ < std::chrono::milliseconds(100))))
+      return;
     last_print_ = Clock::now();
     const char* clear = terminal_ ? "\r\033[K" : "";
     if (share < 1)
-      std::fprintf(stderr, "%ssearch %.0f %%, about %.0f s left", clear, 100 * share, std::ceil(elapsed * (1 - share) / share));
+      std::fprintf(stderr, "%ssearch %.0f %%, about %.0f s left", clear, 100 * share,
+                   std::ceil(elapsed * (1 - share) / share));
     else
       std::fprintf(stderr, "%ssearch  %.2f s\n", clear, elapsed);
   }
@@ -150,23 +178,27 @@ class DenoiseProgress : public NonlocalMeansObserver {
 
 std::vector<std::uint8_t> inside_of(const std::vector<float>& distance) {
   std::vector<std::uint8_t> inside(distance.size());
-  std::transform(distance.begin(), distance.end(), inside.begin(), [](float d) { return std::uint8_t(d <= 0); });
+  std::transform(distance.begin(), distance.end(), inside.begin(),
+                 [](float d) { return std::uint8_t(d <= 0); });
   return inside;
 }
 
 std::string in_words(const Topology& t) {
-  return std::to_string(t.components) + " components, " + std::to_string(t.handles()) + " handles, " + std::to_string(t.cavities) +
-         " cavities, Euler number " + std::to_string(t.euler);
+  return std::to_string(t.components) + " components, " + std::to_string(t.handles()) +
+         " handles, " + std::to_string(t.cavities) + " cavities, Euler number " +
+         std::to_string(t.euler);
 }
 
-void write_outputs(const OutputSet& outputs, const Geometry& grid, const std::vector<float>& distance, const std::vector<float>& level_set,
+void write_outputs(const OutputSet& outputs, const Geometry& grid,
+                   const std::vector<float>& distance, const std::vector<float>& level_set,
                    const std::vector<std::uint8_t>& inside, int threads) {
   stop_if_interrupted();
   auto surface = std::async(std::launch::async, [&] {
     if (has_meshes()) write_mesh(outputs.file("surface.ply"), iso_surface(grid, level_set, 0));
   });
   write_image(outputs.file("sdf.nii.gz"), grid, distance, StoredType::float32, threads);
-  write_image(outputs.file("mask.nii.gz"), grid, std::vector<float>(inside.begin(), inside.end()), StoredType::uint8, threads);
+  write_image(outputs.file("mask.nii.gz"), grid, std::vector<float>(inside.begin(), inside.end()),
+              StoredType::uint8, threads);
   surface.get();
   stop_if_interrupted();
 }
@@ -174,7 +206,8 @@ void write_outputs(const OutputSet& outputs, const Geometry& grid, const std::ve
 int run(int argc, char** argv) {
   DenoiseOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "nlmdenoise", summary, example, all_options(o), found)) return done;
+  if (!parse_command_line(argc, argv, "nlmdenoise", summary, example, all_options(o), found))
+    return done;
   check(o);
   Context ctx(Device::parse(o.device), o.threads);
   OutputSet outputs(o.output);
@@ -185,10 +218,11 @@ int run(int argc, char** argv) {
   const std::vector<std::uint8_t> inside_before = inside_of(input.distance.to_host(ctx));
   const double reading = watch.lap();
   stop_if_interrupted();
-  auto topology_before = std::async(std::launch::async, [&] { return topology_of(inside_before, grid.extent); });
+  auto topology_before =
+      std::async(std::launch::async, [&] { return topology_of(inside_before, grid.extent); });
   DenoiseProgress progress(verbosity(o.verbose, o.quiet));
-  progress.announce("input  " + describe(grid) + ", " + input.kind + "\ndevice " + ctx.device().name() + " (" + ctx.device().description() +
-                    ")\n");
+  progress.announce("input  " + describe(grid) + ", " + input.kind + "\ndevice " +
+                    ctx.device().name() + " (" + ctx.device().description() + ")\n");
   for (const std::string& note : input.notes) progress.announce("note   " + note + "\n");
 
   const NonlocalMeansResult result = nonlocal_means(ctx, input.distance, o.means, &progress);
@@ -197,12 +231,14 @@ int run(int argc, char** argv) {
   const std::vector<std::uint8_t> inside = inside_of(distance);
   const Topology before = topology_before.get(), after = topology_of(inside, grid.extent);
   progress.announce("before " + in_words(before) + "\nafter  " + in_words(after) + "\n");
-  if (before.touches_border) input.warnings.push_back("the surface touches the border of the volume and is open there");
+  if (before.touches_border)
+    input.warnings.push_back("the surface touches the border of the volume and is open there");
   if (!has_meshes()) input.warnings.push_back(std::string("no surface.ply: ") + how_to_get_meshes);
   print_warnings("nlmdenoise", input.warnings, o.quiet);
 
   write_outputs(outputs, grid, distance, result.level_set.to_host(ctx), inside, ctx.threads());
-  write_surface_report(outputs.file("report.json"), ctx, {found, input, result, before, after, reading, denoising, watch.lap()});
+  write_surface_report(outputs.file("report.json"), ctx,
+                       {found, input, result, before, after, reading, denoising, watch.lap()});
   stop_if_interrupted();
   outputs.commit();
   return done;

@@ -18,7 +18,8 @@ std::vector<double> work_per_level(const Geometry& fixed, const NonrigidModel& m
       [&](const auto& options) {
         std::vector<double> work;
         for (const Factors& f : pyramid_factors(fixed, options.levels))
-          work.push_back(double(fixed.extent.count()) / (double(f[0]) * f[1] * f[2]) * options.iterations_of_level(int(work.size())));
+          work.push_back(double(fixed.extent.count()) / (double(f[0]) * f[1] * f[2]) *
+                         options.iterations_of_level(int(work.size())));
         return work;
       },
       model);
@@ -37,8 +38,8 @@ void apply_common(const CommonOptions& common, LevelOptions& options) {
   options.with_inverse = true;
 }
 
-int run_nonrigid(const std::string& program, const CommonOptions& common, const boost::program_options::variables_map& found,
-                 NonrigidModel model) {
+int run_nonrigid(const std::string& program, const CommonOptions& common,
+                 const boost::program_options::variables_map& found, NonrigidModel model) {
   const Interpolation interpolation = parse_interpolation(common.interpolation);
   Context ctx(Device::parse(common.device), common.threads);
   OutputSet outputs(common.output);
@@ -51,34 +52,45 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
   RegistrationOptions options{std::move(model), parse_linear_model(common.linear)};
   LevelOptions& levels = levels_of(options.model);
   levels.initial = start.affine;
-  RegistrationInputs sizes{inputs.fixed.geometry, inputs.moving.geometry, inputs.fixed_mask.has_value(), inputs.moving_mask.has_value(), {}};
+  RegistrationInputs sizes{inputs.fixed.geometry,
+                           inputs.moving.geometry,
+                           inputs.fixed_mask.has_value(),
+                           inputs.moving_mask.has_value(),
+                           {}};
   DisplacementField initial_displacement;
   if (start.displacement) {
     require(common.linear == "none" || found["linear"].defaulted(),
-            "--linear " + common.linear + " cannot follow the displacement that --init gives; leave it out");
+            "--linear " + common.linear +
+                " cannot follow the displacement that --init gives; leave it out");
     levels.initial_displacement = &initial_displacement;
     sizes.initial_displacement = start.displacement->geometry;
     options.validate();
-    if (common.linear != "none") inputs.warnings.push_back("--init gives a displacement, so there is no linear stage");
+    if (common.linear != "none")
+      inputs.warnings.push_back("--init gives a displacement, so there is no linear stage");
   }
   print_warnings(program, inputs.warnings, common);
 
-  Progress progress(common.similarity, work_per_level(inputs.fixed.geometry, options.model), verbosity(common));
+  Progress progress(common.similarity, work_per_level(inputs.fixed.geometry, options.model),
+                    verbosity(common));
   const std::size_t predicted = predict_bytes(ctx, sizes, options);
-  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " + describe(inputs.moving.geometry) + "\ndevice " +
-                    ctx.device().name() + " (" + ctx.device().description() + "), about " + std::to_string((predicted >> 20) + 1) +
-                    " MiB needed\n");
-  require_memory(ctx, predicted, nonrigid_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
+  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " +
+                    describe(inputs.moving.geometry) + "\ndevice " + ctx.device().name() + " (" +
+                    ctx.device().description() + "), about " +
+                    std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+  require_memory(ctx, predicted,
+                 nonrigid_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
   const DeviceInputs on_device(ctx, inputs);
   const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
   if (start.displacement) {
-    initial_displacement = DisplacementField(ctx, start.displacement->geometry, start.displacement->planes);
+    initial_displacement =
+        DisplacementField(ctx, start.displacement->geometry, start.displacement->planes);
     start.displacement.reset();
   }
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
-  const RegistrationResult result = register_images(ctx, fixed, moving, options, on_device.masks(), &progress);
+  const RegistrationResult result =
+      register_images(ctx, fixed, moving, options, on_device.masks(), &progress);
   if (result.linear) print_warnings(program, translated(result.linear->warnings), common);
   print_warnings(program, translated(result.warnings), common);
   seconds.linear = result.linear ? result.linear->seconds : 0;
@@ -88,7 +100,8 @@ int run_nonrigid(const std::string& program, const CommonOptions& common, const 
 
   write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
   seconds.writing = watch.lap();
-  write_report(outputs.file("report.json"), ctx, {program, found, inputs, result, seconds, predicted});
+  write_report(outputs.file("report.json"), ctx,
+               {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.commit();
   return done;

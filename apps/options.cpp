@@ -13,44 +13,67 @@ namespace po = boost::program_options;
 namespace freeflow::apps {
 
 po::options_description common_options(CommonOptions& v) {
-  const auto text = [](std::string& value) { return po::value(&value)->default_value(value, value); };
+  const auto text = [](std::string& value) {
+    return po::value(&value)->default_value(value, value);
+  };
   const auto number = [](int& value) { return po::value(&value)->default_value(value); };
   po::options_description files("Files"), match("Matching"), run("Running");
-  files.add_options()                                                                                                  //
-      ("fixed,f", po::value(&v.fixed)->value_name("FILE"), "image that stays (NIfTI, MetaImage, NRRD)")                //
-      ("moving,m", po::value(&v.moving)->value_name("FILE"), "image that is aligned to it")                            //
-      ("output,o", po::value(&v.output)->value_name("PREFIX"), "start of the output names; missing folders are made")  //
-      ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"), "only fixed voxels above 0.5 here count")           //
-      ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"), "only moving voxels above 0.5 here count")        //
-      ("init", po::value(&v.init)->default_value(v.init, "identity")->value_name("FILE|moments|center|identity"),
-       "where to start: an ITK transform (.mat, .tfm, .txt, .h5; fixed to moving), centres of mass, or centres of the grids; ffdreg and "
-       "fluidreg also take a displacement field, or both as antsApplyTransforms lists them (--init 1Warp.nii.gz --init "
+  files.add_options()  //
+      ("fixed,f", po::value(&v.fixed)->value_name("FILE"),
+       "image that stays (NIfTI, MetaImage, NRRD)")                                          //
+      ("moving,m", po::value(&v.moving)->value_name("FILE"), "image that is aligned to it")  //
+      ("output,o", po::value(&v.output)->value_name("PREFIX"),
+       "start of the output names; missing folders are made")  //
+      ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"),
+       "only fixed voxels above 0.5 here count")  //
+      ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"),
+       "only moving voxels above 0.5 here count")  //
+      ("init",
+       po::value(&v.init)
+           ->default_value(v.init, "identity")
+           ->value_name("FILE|moments|center|identity"),
+       "where to start: an ITK transform (.mat, .tfm, .txt, .h5; fixed to moving), centres of "
+       "mass, or centres of the grids; ffdreg and "
+       "fluidreg also take a displacement field, or both as antsApplyTransforms lists them (--init "
+       "1Warp.nii.gz --init "
        "0GenericAffine.mat; --levels 1 keeps their detail)")  //
       ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
-       "linear stage before the nonrigid one, from any starting rotation; none: start as --init says, which is all there is after a "
+       "linear stage before the nonrigid one, from any starting rotation; none: start as --init "
+       "says, which is all there is after a "
        "displacement");
   match.add_options()  //
       ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc"),
-       "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any shading; ssd: same modality and scale")(
-          "bins", number(v.bins)->value_name("N"), "histogram bins per axis (nmi, mi, cr), 16 to 256")(
-          "estimator", text(v.estimator)->value_name("parzen|parzen_both|partial_volume|hard"), "estimate of the joint density (nmi, mi)")(
-          "lncc-radius", number(v.lncc_radius)->value_name("N"), "radius of the window of lncc in voxels of the level, 1 to 64")(
-          "histogram-scheme", text(v.histogram_scheme)->value_name("NAME"), "how the GPU counts for nmi and mi (--list-schemes)")(
-          "ratio-scheme", text(v.ratio_scheme)->value_name("NAME"), "how the GPU sums for cr (--list-schemes)")(
-          "cr-of-fixed", po::bool_switch(&v.cr_of_fixed), "cr: how far the moving image explains the fixed one, not the reverse")(
+       "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any "
+       "shading; ssd: same modality and scale")("bins", number(v.bins)->value_name("N"),
+                                                "histogram bins per axis (nmi, mi, cr), 16 to 256")(
+          "estimator", text(v.estimator)->value_name("parzen|parzen_both|partial_volume|hard"),
+          "estimate of the joint density (nmi, mi)")(
+          "lncc-radius", number(v.lncc_radius)->value_name("N"),
+          "radius of the window of lncc in voxels of the level, 1 to 64")(
+          "histogram-scheme", text(v.histogram_scheme)->value_name("NAME"),
+          "how the GPU counts for nmi and mi (--list-schemes)")(
+          "ratio-scheme", text(v.ratio_scheme)->value_name("NAME"),
+          "how the GPU sums for cr (--list-schemes)")(
+          "cr-of-fixed", po::bool_switch(&v.cr_of_fixed),
+          "cr: how far the moving image explains the fixed one, not the reverse")(
           "cr-border", po::value(&v.cr_border)->default_value(v.cr_border)->value_name("MM"),
-          "cr: width over which voxels at the moving image's border count less; 0 for none")("levels", number(v.levels)->value_name("N"),
-                                                                                             "levels of the image pyramid")  //
+          "cr: width over which voxels at the moving image's border count less; 0 for none")(
+          "levels", number(v.levels)->value_name("N"),
+          "levels of the image pyramid")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
-       "at most so many iterations, coarse to fine: one value or one per level; the default depends on the program")  //
+       "at most so many iterations, coarse to fine: one value or one per level; the default "
+       "depends on the program")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
-  run.add_options()                                                                                                 //
-      ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"), "where to compute; auto takes the first GPU")  //
-      ("threads", number(v.threads)->value_name("N"), "CPU threads, 0 for all; results do not depend on it")        //
-      ("config", po::value<std::string>()->value_name("FILE"), "INI file with any of these options; flags win")     //
-      ("list-schemes", "print the histogram and ratio schemes")                                                     //
-      ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")                     //
-      ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings")                                         //
+  run.add_options()  //
+      ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"),
+       "where to compute; auto takes the first GPU")  //
+      ("threads", number(v.threads)->value_name("N"),
+       "CPU threads, 0 for all; results do not depend on it")  //
+      ("config", po::value<std::string>()->value_name("FILE"),
+       "INI file with any of these options; flags win")                                          //
+      ("list-schemes", "print the histogram and ratio schemes")                                  //
+      ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")  //
+      ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings")                      //
       ("version", "print the version")("help,h", "print this help");
   po::options_description all;
   all.add(files).add(match).add(run);
@@ -62,25 +85,34 @@ namespace {
 template <class Infos>
 void print_table(const char* heading, const Infos& infos) {
   std::cout << heading << '\n';
-  for (const auto& info : infos) std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview << '\n';
+  for (const auto& info : infos)
+    std::cout << "  " << info.name << std::string(18 - info.name.size(), ' ') << info.overview
+              << '\n';
 }
 
 void print_schemes() {
-  print_table("Histogram schemes (--histogram-scheme), for nmi and mi; the CPU takes every name:", histogram_schemes());
-  print_table("Correlation-ratio schemes (--ratio-scheme), for cr; the CPU takes every name:", ratio_schemes());
+  print_table("Histogram schemes (--histogram-scheme), for nmi and mi; the CPU takes every name:",
+              histogram_schemes());
+  print_table("Correlation-ratio schemes (--ratio-scheme), for cr; the CPU takes every name:",
+              ratio_schemes());
 }
 
 /// Boost's message as one sentence that says where help is.
-std::string sentence(const std::string& program, const po::error& e) { return std::string(e.what()) + "; see " + program + " --help"; }
+std::string sentence(const std::string& program, const po::error& e) {
+  return std::string(e.what()) + "; see " + program + " --help";
+}
 
 }  // namespace
 
-bool parse_command_line(int argc, const char* const* argv, const std::string& program, const std::string& summary,
-                        const std::string& example, const po::options_description& options, po::variables_map& found) {
+bool parse_command_line(int argc, const char* const* argv, const std::string& program,
+                        const std::string& summary, const std::string& example,
+                        const po::options_description& options, po::variables_map& found) {
   try {
     // No abbreviations: a script must not change its meaning when an option is added.
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-    po::store(po::command_line_parser(argc, argv).options(options).positional({}).style(style).run(), found);
+    po::store(
+        po::command_line_parser(argc, argv).options(options).positional({}).style(style).run(),
+        found);
     if (found.count("help")) {
       std::cout << program << ": " << summary << "\n\n" << example << '\n' << options;
       return false;
@@ -113,7 +145,8 @@ std::vector<int> parse_iterations(const std::string& text) {
   while (p != end) {
     int value = 0;
     const auto [next, error] = std::from_chars(p, end, value);
-    const bool good = error == std::errc() && value >= 0 && (next == end || (*next == 'x' && next + 1 != end));
+    const bool good =
+        error == std::errc() && value >= 0 && (next == end || (*next == 'x' && next + 1 != end));
     require(good, "--iterations '" + text + "' is not of the form 200x100x50");
     values.push_back(value);
     p = next == end ? next : next + 1;
@@ -126,8 +159,9 @@ ControlSpacing parse_spacing(const std::string& text) {
   const auto [next, error] = std::from_chars(text.data(), text.data() + text.size(), spacing.value);
   const std::string unit(next, text.data() + text.size());
   spacing.in_mm = unit == "mm";
-  require(error == std::errc() && spacing.value > 0 && (unit.empty() || unit == "mm" || unit == "vox"),
-          "--spacing '" + text + "' is not a positive number with vox or mm, such as 5vox or 10mm");
+  require(
+      error == std::errc() && spacing.value > 0 && (unit.empty() || unit == "mm" || unit == "vox"),
+      "--spacing '" + text + "' is not a positive number with vox or mm, such as 5vox or 10mm");
   return spacing;
 }
 
@@ -138,23 +172,27 @@ SimilarityChoice similarity_choice(const CommonOptions& o) {
   c.estimator = *parse_estimator(o.estimator);
   c.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
   c.ratio_scheme = *parse_ratio_scheme(o.ratio_scheme);
-  c.ratio_direction = o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
+  c.ratio_direction =
+      o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
   c.border_mm = o.cr_border;
   c.lncc_radius = o.lncc_radius;
   return c;
 }
 
 Interpolation parse_interpolation(const std::string& word, const std::string& option) {
-  require(word == "linear" || word == "cubic", "--" + option + " '" + word + "' is not one of linear, cubic");
+  require(word == "linear" || word == "cubic",
+          "--" + option + " '" + word + "' is not one of linear, cubic");
   return word == "linear" ? Interpolation::linear : Interpolation::cubic;
 }
 
-void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes) {
+void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& suffixes) {
   for (const std::string& suffix : suffixes)
     for (const std::string& input : inputs) {
       std::error_code none;
-      require(!std::filesystem::equivalent(prefix + suffix, input, none),
-              "the output '" + prefix + suffix + "' is also an input; choose another prefix with -o");
+      require(
+          !std::filesystem::equivalent(prefix + suffix, input, none),
+          "the output '" + prefix + suffix + "' is also an input; choose another prefix with -o");
     }
 }
 
@@ -165,7 +203,8 @@ void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suff
 }
 
 std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {
-  const bool information = o.similarity == "nmi" || o.similarity == "mi", ratio = o.similarity == "cr", local = o.similarity == "lncc";
+  const bool information = o.similarity == "nmi" || o.similarity == "mi",
+             ratio = o.similarity == "cr", local = o.similarity == "lncc";
   const std::pair<const char*, bool> looked_at[] = {
       {"bins", information || ratio}, {"estimator", information}, {"histogram-scheme", information},
       {"ratio-scheme", ratio},        {"cr-of-fixed", ratio},     {"cr-border", ratio},
@@ -173,18 +212,23 @@ std::vector<std::string> idle_options(const CommonOptions& o, const po::variable
   std::vector<std::string> warnings;
   for (const auto& [option, used] : looked_at)
     if (!used && !found[option].defaulted())
-      warnings.push_back("--" + std::string(option) + " changes nothing with --similarity " + o.similarity);
+      warnings.push_back("--" + std::string(option) + " changes nothing with --similarity " +
+                         o.similarity);
   return warnings;
 }
 
-void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet) {
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings,
+                    bool quiet) {
   if (quiet) return;
-  for (const std::string& warning : warnings) std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
+  for (const std::string& warning : warnings)
+    std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
 }
 
 namespace {
 
-bool is_start_word(const std::string& text) { return text == "identity" || text == "center" || text == "moments"; }
+bool is_start_word(const std::string& text) {
+  return text == "identity" || text == "center" || text == "moments";
+}
 
 }  // namespace
 
@@ -192,15 +236,19 @@ void validate(const CommonOptions& o) {
   require(!o.fixed.empty(), "name the fixed image with -f FILE");
   require(!o.moving.empty(), "name the moving image with -m FILE");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  require(parse_similarity(o.similarity).has_value(), "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc");
+  require(parse_similarity(o.similarity).has_value(),
+          "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc");
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
-  require(parse_ratio_scheme(o.ratio_scheme).has_value(), "--ratio-scheme '" + o.ratio_scheme + "' is unknown; --list-schemes names them");
-  require(parse_estimator(o.estimator).has_value(),
-          "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
+  require(parse_ratio_scheme(o.ratio_scheme).has_value(),
+          "--ratio-scheme '" + o.ratio_scheme + "' is unknown; --list-schemes names them");
+  require(
+      parse_estimator(o.estimator).has_value(),
+      "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
   require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
-  require(o.init.size() == 1 || (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
+  require(o.init.size() == 1 ||
+              (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
           "--init takes one start, or a displacement field and then an affine");
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");

@@ -1,4 +1,5 @@
-// The vocabulary that ffdreg, fluidreg and linreg share on the command line and in an INI file (--config; flags win).
+// The vocabulary that ffdreg, fluidreg and linreg share on the command line and in an INI file
+// (--config; flags win).
 #pragma once
 
 #include <boost/program_options.hpp>
@@ -17,7 +18,8 @@ struct CommonOptions {
   std::string fixed_mask, moving_mask;
   std::vector<std::string> init = {"identity"};
   std::string linear = "affine";
-  std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto", ratio_scheme = "auto";
+  std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto",
+              ratio_scheme = "auto";
   int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius;
   bool cr_of_fixed = false;
   double cr_border = 0;
@@ -32,15 +34,18 @@ struct CommonOptions {
 /// The shared options; their values go to `values`, whose initial contents are the defaults.
 boost::program_options::options_description common_options(CommonOptions& values);
 
-/// Parses the command line, then --config. Returns false when --help, --version or --list-schemes was asked for and printed.
-/// `example` closes the help. Throws InvalidArgument with the option and the mend.
-bool parse_command_line(int argc, const char* const* argv, const std::string& program, const std::string& summary,
-                        const std::string& example, const boost::program_options::options_description& options,
+/// Parses the command line, then --config. Returns false when --help, --version or --list-schemes
+/// was asked for and printed. `example` closes the help. Throws InvalidArgument with the option and
+/// the mend.
+bool parse_command_line(int argc, const char* const* argv, const std::string& program,
+                        const std::string& summary, const std::string& example,
+                        const boost::program_options::options_description& options,
                         boost::program_options::variables_map& found);
 
 /// What a word of an option stands for. Throws InvalidArgument with the words there are.
 template <class T>
-T chosen(std::optional<T> value, const std::string& option, const std::string& word, const std::string& words) {
+T chosen(std::optional<T> value, const std::string& option, const std::string& word,
+         const std::string& words) {
   require(value.has_value(), "--" + option + " '" + word + "' is not one of " + words);
   return *value;
 }
@@ -52,18 +57,24 @@ ControlSpacing parse_spacing(const std::string& text);
 /// The measure that the options name.
 SimilarityChoice similarity_choice(const CommonOptions& o);
 inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|flirt";
-Interpolation parse_interpolation(const std::string& word, const std::string& option = "interpolation");
+Interpolation parse_interpolation(const std::string& word,
+                                  const std::string& option = "interpolation");
 
-/// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of the outputs.
-void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs, const std::vector<std::string>& suffixes);
+/// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of
+/// the outputs.
+void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs,
+                    const std::vector<std::string>& suffixes);
 void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes);
 
 /// A sentence for each option that was given but that the chosen measure does not look at.
-std::vector<std::string> idle_options(const CommonOptions& o, const boost::program_options::variables_map& found);
+std::vector<std::string> idle_options(const CommonOptions& o,
+                                      const boost::program_options::variables_map& found);
 
 /// Warnings on stderr, unless quiet.
-void print_warnings(const std::string& program, const std::vector<std::string>& warnings, bool quiet);
-inline void print_warnings(const std::string& program, const std::vector<std::string>& warnings, const CommonOptions& o) {
+void print_warnings(const std::string& program, const std::vector<std::string>& warnings,
+                    bool quiet);
+inline void print_warnings(const std::string& program, const std::vector<std::string>& warnings,
+                           const CommonOptions& o) {
   print_warnings(program, warnings, o.quiet);
 }
 

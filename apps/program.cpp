@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <new>
 
-#include <freeflow/core/error.h>
 #include <freeflow/core/cancelled.h>
+#include <freeflow/core/error.h>
 #include <freeflow/io/quiet.h>
 
 namespace freeflow::apps {
@@ -15,7 +15,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupted_by_signal = 0;
 
-// Only a flag: the work looks at it every iteration, and what was staged has to be removed whatever else comes.
+// Only a flag: the work looks at it every iteration, and what was staged has to be removed whatever
+// else comes.
 void on_signal(int) { interrupted_by_signal = 1; }
 
 int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
@@ -23,7 +24,8 @@ int fail(const std::string& name, const std::string& sentence, ExitStatus status
   return status;
 }
 
-/// The library is compiled for x86-64-v3; without this check an older CPU would end in "illegal instruction".
+/// The library is compiled for x86-64-v3; without this check an older CPU would end in "illegal
+/// instruction".
 bool cpu_is_supported() {
 #if defined(__x86_64__) && defined(__AVX2__)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -42,7 +44,10 @@ void stop_if_interrupted() {
 
 int run_program(const std::string& name, const std::function<int()>& work) {
   if (!cpu_is_supported())
-    return fail(name, "this CPU has no AVX2 and FMA; build FreeFlow on this machine with -DFREEFLOW_NATIVE=ON", work_failed);
+    return fail(
+        name,
+        "this CPU has no AVX2 and FMA; build FreeFlow on this machine with -DFREEFLOW_NATIVE=ON",
+        work_failed);
   silence_foreign_readers();
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);

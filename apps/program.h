@@ -1,4 +1,5 @@
-// What every program does around its work: one sentence on stderr and an exit status for every way to end.
+// What every program does around its work: one sentence on stderr and an exit status for every way
+// to end.
 #pragma once
 
 #include <chrono>
@@ -9,8 +10,8 @@ namespace freeflow::apps {
 
 enum ExitStatus { done = 0, work_failed = 1, unusable_input = 2, interrupted = 130 };
 
-/// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr and a status. Installs the
-/// handler of Ctrl-C.
+/// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr
+/// and a status. Installs the handler of Ctrl-C.
 int run_program(const std::string& name, const std::function<int()>& work);
 
 /// True once Ctrl-C (SIGINT) or SIGTERM has come.

@@ -1,4 +1,5 @@
-// Progress on stderr: a line per level with the similarity and the time left. On a terminal the current level's line moves.
+// Progress on stderr: a line per level with the similarity and the time left. On a terminal the
+// current level's line moves.
 #pragma once
 
 #include <chrono>
@@ -21,7 +22,8 @@ inline Verbosity verbosity(const CommonOptions& o) { return verbosity(o.verbose,
 
 class Progress : public Observer {
  public:
-  /// work_per_level: voxels times iterations of the nonrigid levels, coarse to fine, for the estimate; empty where there are none.
+  /// work_per_level: voxels times iterations of the nonrigid levels, coarse to fine, for the
+  /// estimate; empty where there are none.
   Progress(std::string similarity_name, std::vector<double> work_per_level, Verbosity verbosity);
 
   void announce(const std::string& lines) const;

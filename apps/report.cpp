@@ -18,8 +18,8 @@ namespace freeflow::apps {
 std::string describe(const Geometry& g) {
   std::ostringstream text;
   text.precision(4);
-  text << g.extent.x << 'x' << g.extent.y << 'x' << g.extent.z << " voxels of " << g.spacing.x() << 'x' << g.spacing.y() << 'x'
-       << g.spacing.z() << " mm";
+  text << g.extent.x << 'x' << g.extent.y << 'x' << g.extent.z << " voxels of " << g.spacing.x()
+       << 'x' << g.spacing.y() << 'x' << g.spacing.z() << " mm";
   return text.str();
 }
 
@@ -38,7 +38,8 @@ ordered_json options_json(const po::variables_map& options) {
 
 ordered_json geometry_json(const Geometry& g, std::size_t nonfinite_voxels) {
   ordered_json direction = ordered_json::array();
-  for (int row = 0; row < 3; ++row) direction.push_back({g.direction(row, 0), g.direction(row, 1), g.direction(row, 2)});
+  for (int row = 0; row < 3; ++row)
+    direction.push_back({g.direction(row, 0), g.direction(row, 1), g.direction(row, 2)});
   return {{"size", {g.extent.x, g.extent.y, g.extent.z}},
           {"spacing_mm", {g.spacing.x(), g.spacing.y(), g.spacing.z()}},
           {"origin_mm_lps", {g.origin.x(), g.origin.y(), g.origin.z()}},
@@ -54,7 +55,8 @@ std::size_t peak_host_bytes() {
 
 void write_json(const std::string& path, const ordered_json& json) {
   std::ofstream file(path);
-  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace) << '\n';  // paths need not be UTF-8
+  file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace)
+       << '\n';  // paths need not be UTF-8
   file.close();
   if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
 }
@@ -64,12 +66,16 @@ namespace {
 ordered_json level_json(const LevelRecord& level) {
   ordered_json iterations = ordered_json::array();
   for (const IterationRecord& i : level.iterations) {
-    ordered_json entry{{"iteration", i.iteration}, {"cost", i.cost}, {"similarity_cost", i.similarity}};
-    for (std::size_t p = 0; p < i.penalties.size(); ++p) entry[level.penalty_names[p]] = i.penalties[p];
+    ordered_json entry{
+        {"iteration", i.iteration}, {"cost", i.cost}, {"similarity_cost", i.similarity}};
+    for (std::size_t p = 0; p < i.penalties.size(); ++p)
+      entry[level.penalty_names[p]] = i.penalties[p];
     entry["step_mm"] = i.step_mm;
     iterations.push_back(entry);
   }
-  ordered_json json{{"level", level.level + 1}, {"grid", {level.grid.x, level.grid.y, level.grid.z}}, {"seconds", level.seconds}};
+  ordered_json json{{"level", level.level + 1},
+                    {"grid", {level.grid.x, level.grid.y, level.grid.z}},
+                    {"seconds", level.seconds}};
   json["evaluations"] = level.evaluations;
   if (level.regriddings > 0) json["regriddings"] = level.regriddings;
   json["stopped_because"] = level.stopped_because;
@@ -78,13 +84,17 @@ ordered_json level_json(const LevelRecord& level) {
 }
 
 /// What every report opens with.
-ordered_json opening(const std::string& program, const po::variables_map& options, const Context& ctx, const Inputs& inputs,
-                     const std::vector<std::string>& warnings, const std::vector<LevelRecord>& levels) {
+ordered_json opening(const std::string& program, const po::variables_map& options,
+                     const Context& ctx, const Inputs& inputs,
+                     const std::vector<std::string>& warnings,
+                     const std::vector<LevelRecord>& levels) {
   ordered_json json;
   json["program"] = program;
   json["version"] = FREEFLOW_VERSION;
   json["options"] = options_json(options);
-  json["device"] = {{"name", ctx.device().name()}, {"description", ctx.device().description()}, {"threads", ctx.threads()}};
+  json["device"] = {{"name", ctx.device().name()},
+                    {"description", ctx.device().description()},
+                    {"threads", ctx.threads()}};
   json["fixed"] = geometry_json(inputs.fixed.geometry, inputs.fixed.nonfinite_voxels);
   json["moving"] = geometry_json(inputs.moving.geometry, inputs.moving.nonfinite_voxels);
   json["warnings"] = inputs.warnings;
@@ -99,7 +109,8 @@ ordered_json vector_json(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()
 ordered_json linear_json(const LinearResult& r) {
   ordered_json matrix = ordered_json::array();
   for (int row = 0; row < 3; ++row)
-    matrix.push_back({r.affine.matrix()(row, 0), r.affine.matrix()(row, 1), r.affine.matrix()(row, 2), r.affine.matrix()(row, 3)});
+    matrix.push_back({r.affine.matrix()(row, 0), r.affine.matrix()(row, 1),
+                      r.affine.matrix()(row, 2), r.affine.matrix()(row, 3)});
   return {{"fixed_to_moving_lps", matrix},
           {"center_mm_lps", vector_json(r.center)},
           {"rotation_degrees_xyz", vector_json(r.parts.euler_degrees())},
@@ -113,11 +124,16 @@ ordered_json linear_json(const LinearResult& r) {
 }  // namespace
 
 void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& in) {
-  ordered_json json = opening(in.program, in.options, ctx, in.inputs, in.result.warnings, in.result.levels);
-  json["seconds"] = {{"reading", in.seconds.reading}, {"linear", in.seconds.linear}, {"writing", in.seconds.writing}};
-  json["memory_bytes"] = {
-      {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
-  json["overlap_fraction"] = {{"before", in.result.overlap_before}, {"after", in.result.overlap_after}};
+  ordered_json json =
+      opening(in.program, in.options, ctx, in.inputs, in.result.warnings, in.result.levels);
+  json["seconds"] = {{"reading", in.seconds.reading},
+                     {"linear", in.seconds.linear},
+                     {"writing", in.seconds.writing}};
+  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
+                          {"peak_device", ctx.statistics().peak_bytes},
+                          {"predicted_device", in.predicted_bytes}};
+  json["overlap_fraction"] = {{"before", in.result.overlap_before},
+                              {"after", in.result.overlap_after}};
   json["linear"] = linear_json(in.result);
   write_json(path, json);
 }
@@ -131,13 +147,16 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                      {"nonrigid", in.seconds.nonrigid},
                      {"inverting", in.seconds.inverting},
                      {"writing", in.seconds.writing}};
-  json["memory_bytes"] = {
-      {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", in.predicted_bytes}};
+  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
+                          {"peak_device", ctx.statistics().peak_bytes},
+                          {"predicted_device", in.predicted_bytes}};
   json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
   if (r.linear) {
     json["linear"] = linear_json(*r.linear);
-    for (const LevelRecord& level : r.linear->levels) json["linear"]["levels"].push_back(level_json(level));
-    for (const std::string& warning : r.linear->warnings) json["warnings"].push_back(translated(warning));
+    for (const LevelRecord& level : r.linear->levels)
+      json["linear"]["levels"].push_back(level_json(level));
+    for (const std::string& warning : r.linear->warnings)
+      json["warnings"].push_back(translated(warning));
   }
   json["jacobian"] = {{"min", r.jacobian.min},
                       {"max", r.jacobian.max},
@@ -148,7 +167,9 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                       {"below_bound_before_unfolding", r.unfolding.voxels_before},
                       {"below_bound_after_unfolding", r.unfolding.voxels_after},
                       {"unfolding_rounds", r.unfolding.rounds}};
-  if (r.inverse) json["inverse_residual_voxels"] = {{"mean", r.inverse->residual.mean_voxels}, {"max", r.inverse->residual.max_voxels}};
+  if (r.inverse)
+    json["inverse_residual_voxels"] = {{"mean", r.inverse->residual.mean_voxels},
+                                       {"max", r.inverse->residual.max_voxels}};
   write_json(path, json);
 }
 

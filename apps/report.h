@@ -33,7 +33,8 @@ struct LinearReportInput {
 };
 
 /// Throws IoError when the file cannot be written.
-void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& input);
+void write_linear_report(const std::string& path, const Context& ctx,
+                         const LinearReportInput& input);
 
 /// Throws IoError when the file cannot be written.
 void write_report(const std::string& path, const Context& ctx, const ReportInput& input);

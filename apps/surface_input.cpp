@@ -9,10 +9,10 @@
 #include <sstream>
 
 #include <freeflow/core/memory.h>
+#include <freeflow/denoise/mesh.h>
 #include <freeflow/denoise/nonlocal_means.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
-#include <freeflow/denoise/mesh.h>
 
 namespace freeflow::apps {
 
@@ -39,7 +39,8 @@ struct Census {
       between += v > low && v < high;
     }
   }
-  /// Nearly all is either inside or outside and little lies between: a segmentation with soft edges.
+  /// Nearly all is either inside or outside and little lies between: a segmentation with soft
+  /// edges.
   bool soft_mask() const { return values.size() >= 16 && at_high > between && at_low > between; }
 };
 
@@ -69,11 +70,13 @@ std::string kind_of(SurfaceInputOptions& o, const Census& census, std::vector<st
   if (census.values.size() <= 2) return "labels";
   if (census.soft_mask()) {
     o.iso = (double(census.low) + census.high) / 2;
-    notes.push_back("taken for a segmentation with soft edges: the surface lies at " + number(*o.iso) + " (--iso says otherwise)");
+    notes.push_back("taken for a segmentation with soft edges: the surface lies at " +
+                    number(*o.iso) + " (--iso says otherwise)");
     return "image";
   }
-  require(census.whole,
-          "'" + o.input + "' looks like a grey image: say where the surface lies with --iso, or what it is with --input-kind");
+  require(census.whole, "'" + o.input +
+                            "' looks like a grey image: say where the surface lies with --iso, or "
+                            "what it is with --input-kind");
   return "labels";
 }
 
@@ -83,11 +86,13 @@ void make_mask(const SurfaceInputOptions& o, const Census& census, std::vector<f
   if (o.label) {
     wanted = float(*o.label);
     require(census.values.count(wanted) > 0 || census.values.size() >= 1000,
-            "'" + o.input + "' has no voxel of label " + std::to_string(*o.label) + "; its labels are " + list_of(census.values));
+            "'" + o.input + "' has no voxel of label " + std::to_string(*o.label) +
+                "; its labels are " + list_of(census.values));
   } else {
     const std::size_t labels = census.values.size() - census.values.count(0);
-    require(labels <= 1 || census.values.size() == 2, "'" + o.input + "' holds several labels (" + list_of(census.values) +
-                                                          "): choose one with --label, or give --iso for a grey image");
+    require(labels <= 1 || census.values.size() == 2,
+            "'" + o.input + "' holds several labels (" + list_of(census.values) +
+                "): choose one with --label, or give --iso for a grey image");
   }
   for (float& v : voxels) v = v == wanted ? 1.0f : 0.0f;
 }
@@ -120,10 +125,12 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
   input.warnings = image.warnings;
   input.nonfinite_voxels = image.nonfinite_voxels;
   const Census census(image);
-  require(census.low < census.high, "'" + o.input + "' holds the value " + number(census.low) + " alone: there is no surface in it");
+  require(census.low < census.high, "'" + o.input + "' holds the value " + number(census.low) +
+                                        " alone: there is no surface in it");
   input.kind = kind_of(o, census, input.notes);
-  require_free(ctx, predict_surface_bytes(ctx, image.geometry), "the denoising",
-               "close other programs, crop the image to the object, or resample it to a coarser grid");
+  require_free(
+      ctx, predict_surface_bytes(ctx, image.geometry), "the denoising",
+      "close other programs, crop the image to the object, or resample it to a coarser grid");
   if (input.kind == "labels") {
     make_mask(o, census, image.voxels);
     require(std::any_of(image.voxels.begin(), image.voxels.end(), [](float v) { return v == 0; }),
@@ -131,18 +138,21 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
     input.distance = signed_distance(ctx, to_volume(ctx, image), 0.5, Inside::above);
   } else if (input.kind == "image") {
     require(o.iso.has_value(), "a grey image needs --iso, the value at the surface");
-    require(*o.iso >= census.low && *o.iso < census.high, "--iso " + number(*o.iso) + " is not between the values of '" + o.input + "', " +
-                                                              number(census.low) + " and " + number(census.high));
+    require(*o.iso >= census.low && *o.iso < census.high,
+            "--iso " + number(*o.iso) + " is not between the values of '" + o.input + "', " +
+                number(census.low) + " and " + number(census.high));
     input.distance = signed_distance(ctx, to_volume(ctx, image), *o.iso, Inside::above);
   } else {
-    require(census.low <= 0 && census.high > 0, "the signed distances in '" + o.input + "' have one sign: there is no surface in it");
+    require(census.low <= 0 && census.high > 0,
+            "the signed distances in '" + o.input + "' have one sign: there is no surface in it");
     const double slope = mean_gradient(image.voxels, image.geometry);
     for (float& v : image.voxels)
       if (std::isnan(v)) v = census.high;
     input.distance = to_volume(ctx, image);
     if (slope > 0.5 && slope < 1.5) return;
-    input.warnings.push_back("'" + o.input + "' changes by " + number(slope) +
-                             " per mm at its surface, a distance by 1: it was computed again from its zero");
+    input.warnings.push_back(
+        "'" + o.input + "' changes by " + number(slope) +
+        " per mm at its surface, a distance by 1: it was computed again from its zero");
     input.distance = signed_distance(ctx, input.distance, 0, Inside::below);
   }
 }
@@ -150,13 +160,16 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
 void read_mesh_input(Context& ctx, const SurfaceInputOptions& o, SurfaceInput& input) {
   const TriangleMesh mesh = read_mesh(o.input);
   require_closed(mesh, o.input);
-  const double longest = longest_side(mesh), side = o.resolution_mm ? *o.resolution_mm : longest / 128;
+  const double longest = longest_side(mesh),
+               side = o.resolution_mm ? *o.resolution_mm : longest / 128;
   require(longest > 0, "the mesh '" + o.input + "' has no extent");
   if (!o.resolution_mm)
-    input.notes.push_back("voxels of " + number(side) + " mm, the mesh's longest side over 128 (--resolution says otherwise)");
+    input.notes.push_back("voxels of " + number(side) +
+                          " mm, the mesh's longest side over 128 (--resolution says otherwise)");
   input.kind = "mesh";
   const Geometry grid = grid_around(mesh, side, o.margin);
-  require_free(ctx, predict_surface_bytes(ctx, grid), "the denoising", "take a coarser grid by --resolution");
+  require_free(ctx, predict_surface_bytes(ctx, grid), "the denoising",
+               "take a coarser grid by --resolution");
   input.distance = signed_distance(ctx, mesh, grid);
 }
 
@@ -165,15 +178,19 @@ void read_mesh_input(Context& ctx, const SurfaceInputOptions& o, SurfaceInput& i
 void validate(const SurfaceInputOptions& o) {
   require(!o.input.empty(), "name the input with -i FILE");
   const std::set<std::string> kinds{"auto", "sdf", "labels", "image", "mesh"};
-  require(kinds.count(o.kind) > 0, "--input-kind '" + o.kind + "' is not one of auto, sdf, labels, image, mesh");
+  require(kinds.count(o.kind) > 0,
+          "--input-kind '" + o.kind + "' is not one of auto, sdf, labels, image, mesh");
   require(!o.label || !o.iso, "--label and --iso exclude each other");
   const bool mesh = o.kind == "mesh" || (o.kind == "auto" && is_mesh_name(o.input));
-  require(!o.label || (!mesh && (o.kind == "auto" || o.kind == "labels")), "--label is for label volumes");
+  require(!o.label || (!mesh && (o.kind == "auto" || o.kind == "labels")),
+          "--label is for label volumes");
   require(!o.label || std::abs(std::int64_t(*o.label)) <= 16777216,
-          "--label must lie between -16777216 and 16777216: voxels are read as float, which tells larger labels apart no more");
+          "--label must lie between -16777216 and 16777216: voxels are read as float, which tells "
+          "larger labels apart no more");
   require(!o.iso || (!mesh && (o.kind == "auto" || o.kind == "image")), "--iso is for grey images");
   require(!o.resolution_mm || mesh, "--resolution is for meshes; volumes have their voxels");
-  require(!o.resolution_mm || (*o.resolution_mm > 0 && std::isfinite(*o.resolution_mm)), "--resolution must be positive");
+  require(!o.resolution_mm || (*o.resolution_mm > 0 && std::isfinite(*o.resolution_mm)),
+          "--resolution must be positive");
 }
 
 SurfaceInput read_surface(Context& ctx, const SurfaceInputOptions& o) {

@@ -27,8 +27,8 @@ struct SurfaceInput {
 /// Checks the words and that they fit together. Throws InvalidArgument.
 void validate(const SurfaceInputOptions& options);
 
-/// Reads the file and builds the distance on the device of ctx. Throws IoError; InvalidArgument for a volume of one value, several labels
-/// and no --label, a grey image and no --iso, an open mesh.
+/// Reads the file and builds the distance on the device of ctx. Throws IoError; InvalidArgument for
+/// a volume of one value, several labels and no --label, a grey image and no --iso, an open mesh.
 SurfaceInput read_surface(Context& ctx, const SurfaceInputOptions& options);
 
 }  // namespace freeflow::apps

@@ -17,14 +17,17 @@ nlohmann::ordered_json topology_json(const Topology& t, const Geometry& g) {
 
 }  // namespace
 
-void write_surface_report(const std::string& path, const Context& ctx, const SurfaceReportInput& in) {
+void write_surface_report(const std::string& path, const Context& ctx,
+                          const SurfaceReportInput& in) {
   const NonlocalMeansResult& r = in.result;
   const Geometry& g = r.distance.geometry();
   nlohmann::ordered_json json;
   json["program"] = "nlmdenoise";
   json["version"] = FREEFLOW_VERSION;
   json["options"] = options_json(in.options);
-  json["device"] = {{"name", ctx.device().name()}, {"description", ctx.device().description()}, {"threads", ctx.threads()}};
+  json["device"] = {{"name", ctx.device().name()},
+                    {"description", ctx.device().description()},
+                    {"threads", ctx.threads()}};
   json["input"] = geometry_json(g, in.input.nonfinite_voxels);
   json["input"]["kind"] = in.input.kind;
   json["notes"] = in.input.notes;
@@ -36,10 +39,12 @@ void write_surface_report(const std::string& path, const Context& ctx, const Sur
   json["change_mm"] = {{"mean", r.mean_change_mm}, {"max", r.max_change_mm}, {"shift", r.shift_mm}};
   json["held_voxels"] = r.held_voxels;
   json["inside"] = {{"before", topology_json(in.before, g)}, {"after", topology_json(in.after, g)}};
-  json["seconds"] = {{"reading", in.reading_seconds},     {"denoising", in.denoising_seconds}, {"search", r.search_seconds},
-                     {"iterations", r.iteration_seconds}, {"distance", r.distance_seconds},    {"writing", in.writing_seconds}};
-  json["memory_bytes"] = {
-      {"peak_host", peak_host_bytes()}, {"peak_device", ctx.statistics().peak_bytes}, {"predicted_device", r.predicted_bytes}};
+  json["seconds"] = {{"reading", in.reading_seconds},  {"denoising", in.denoising_seconds},
+                     {"search", r.search_seconds},     {"iterations", r.iteration_seconds},
+                     {"distance", r.distance_seconds}, {"writing", in.writing_seconds}};
+  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
+                          {"peak_device", ctx.statistics().peak_bytes},
+                          {"predicted_device", r.predicted_bytes}};
   write_json(path, json);
 }
 

@@ -20,6 +20,7 @@ struct SurfaceReportInput {
 };
 
 /// Throws IoError when the file cannot be written.
-void write_surface_report(const std::string& path, const Context& ctx, const SurfaceReportInput& input);
+void write_surface_report(const std::string& path, const Context& ctx,
+                          const SurfaceReportInput& input);
 
 }  // namespace freeflow::apps

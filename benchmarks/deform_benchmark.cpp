@@ -14,10 +14,13 @@ const double voxels = double(grid.extent.count());
 constexpr const char* measured_on = "160x192x224, noise under smooth waves of 3 voxels";
 
 DisplacementField waves(Context& ctx, double amplitude) {
-  return DisplacementField(ctx, grid, test::field_planes(grid.extent, [&](int x, int y, int z) { return test::wave(x, y, z, amplitude); }));
+  return DisplacementField(ctx, grid, test::field_planes(grid.extent, [&](int x, int y, int z) {
+                             return test::wave(x, y, z, amplitude);
+                           }));
 }
 
-/// Times an operation after its result equalled the CPU's. run(ctx, use) sets it up and calls use(work, result).
+/// Times an operation after its result equalled the CPU's. run(ctx, use) sets it up and calls
+/// use(work, result).
 template <class Run>
 void time_against_cpu(benchmark::State& state, Device device, double least_bytes, const Run& run) {
   Context ctx(device), cpu;
@@ -40,7 +43,11 @@ void warp_gradient(benchmark::State& state, Device device) {
     const DisplacementField u = waves(ctx, 3);
     Volume<float> warped(ctx, grid);
     DisplacementField gradient(ctx, grid);
-    use([&] { warp_with_gradient(ctx, moving.view(), PointMap{}, u.view(), warped.view(), gradient.view()); },
+    use(
+        [&] {
+          warp_with_gradient(ctx, moving.view(), PointMap{}, u.view(), warped.view(),
+                             gradient.view());
+        },
         [&] { return gradient.to_host(ctx); });
   });
 }
@@ -48,7 +55,8 @@ void warp_gradient(benchmark::State& state, Device device) {
 void spline(benchmark::State& state, Device device, bool adjoint) {
   time_against_cpu(state, device, voxels * 12, [&](Context& ctx, const auto& use) {
     ControlPointGrid lattice(ctx, grid, Eigen::Vector3d::Constant(5), Eigen::Vector3d::Zero());
-    lattice.coefficients() = Buffer<float>(ctx, test::random_values(lattice.coefficients().size(), 3));
+    lattice.coefficients() =
+        Buffer<float>(ctx, test::random_values(lattice.coefficients().size(), 3));
     const SplineSampler sampler(ctx, lattice, grid);
     DisplacementField u = waves(ctx, 3);
     Buffer<float> gradient(ctx, lattice.coefficients().size());
@@ -59,7 +67,8 @@ void spline(benchmark::State& state, Device device, bool adjoint) {
           },
           [&] { return gradient.to_host(ctx); });
     else
-      use([&] { sampler.evaluate(ctx, std::as_const(lattice).view(), u.view()); }, [&] { return u.to_host(ctx); });
+      use([&] { sampler.evaluate(ctx, std::as_const(lattice).view(), u.view()); },
+          [&] { return u.to_host(ctx); });
   });
 }
 
@@ -70,7 +79,8 @@ void inverse(benchmark::State& state, Device device) {
   Context ctx(device), cpu;
   state.SetLabel(measured_on);
   const DisplacementField u = waves(ctx, 3);
-  const bool same = invert(ctx, u).field.to_host(ctx) == invert(cpu, waves(cpu, 3)).field.to_host(cpu);
+  const bool same =
+      invert(ctx, u).field.to_host(ctx) == invert(cpu, waves(cpu, 3)).field.to_host(cpu);
   time(state, ctx, voxels * 24, same, [&] { invert(ctx, u); });
 }
 

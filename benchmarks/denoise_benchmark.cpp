@@ -1,7 +1,9 @@
-// Lee et al. 2012, fig. 4 and 5: the search for the 96 most similar of N patches of 5^3 voxels by every strategy, over N, and whole runs
-// with ten steps. The band is that of a folded ball with noise of 0.2 voxel. Per row: the time of a whole search; GB_per_s, what the
-// strategy moves between global and shared or constant memory over that time (Lee's 50 GB/s); TFLOP_per_s, 2 * 125 * N^2 over it;
-// times_cpu, the speed-up over this machine's CPU with all its threads. The CPU searches for at most 8192 of the rows, its time is scaled.
+// Lee et al. 2012, fig. 4 and 5: the search for the 96 most similar of N patches of 5^3 voxels by
+// every strategy, over N, and whole runs with ten steps. The band is that of a folded ball with
+// noise of 0.2 voxel. Per row: the time of a whole search; GB_per_s, what the strategy moves
+// between global and shared or constant memory over that time (Lee's 50 GB/s); TFLOP_per_s, 2 * 125
+// * N^2 over it; times_cpu, the speed-up over this machine's CPU with all its threads. The CPU
+// searches for at most 8192 of the rows, its time is scaled.
 #include <freeflow/denoise/nonlocal_means.h>
 
 #include <algorithm>
@@ -16,10 +18,12 @@
 namespace freeflow::bench {
 namespace {
 
-constexpr const char* measured_on = "the band of a folded ball with noise of 0.2 voxel, patches of 5^3, best 96";
+constexpr const char* measured_on =
+    "the band of a folded ball with noise of 0.2 voxel, patches of 5^3, best 96";
 constexpr int side = 5, length = side * side * side, stride = 128, neighbours = 96;
 
-/// Signed distance to a ball with folds and noise whose band of 3 voxels has a little more than `elements` voxels.
+/// Signed distance to a ball with folds and noise whose band of 3 voxels has a little more than
+/// `elements` voxels.
 Volume<float> folded_ball(Context& ctx, int elements) {
   const double radius = std::sqrt(elements / (1.15 * 6 * 4 * 3.14159265));
   const int n = int(2 * (1.15 * radius + 8));
@@ -29,7 +33,9 @@ Volume<float> folded_ball(Context& ctx, int elements) {
   const Volume<float> rough(ctx, g, test::voxelwise(g.extent, [&](int x, int y, int z) {
                               const Eigen::Vector3d p = Eigen::Vector3d(x, y, z) - g.center();
                               return p.norm() - radius -
-                                     2.5 * std::sin(0.35 * p.x() + 1) * std::sin(0.31 * p.y()) * std::cos(0.33 * p.z()) + grain[i++];
+                                     2.5 * std::sin(0.35 * p.x() + 1) * std::sin(0.31 * p.y()) *
+                                         std::cos(0.33 * p.z()) +
+                                     grain[i++];
                             }));
   return signed_distance(ctx, rough, 0, Inside::below);
 }
@@ -49,8 +55,10 @@ const std::vector<float>& patches(int count) {
       for (int x = 0; x < n.x; ++x) {
         if (!(std::abs(phi(x, y, z)) <= 3) || int(values.size() / stride) == count) continue;
         for (int k = 0; k < stride; ++k)
-          values.push_back(
-              k < length ? phi(inside(x + k % side - 2, n.x), inside(y + k / side % side - 2, n.y), inside(z + k / 25 - 2, n.z)) : 0.0f);
+          values.push_back(k < length ? phi(inside(x + k % side - 2, n.x),
+                                            inside(y + k / side % side - 2, n.y),
+                                            inside(z + k / 25 - 2, n.z))
+                                      : 0.0f);
       }
   return values;
 }
@@ -71,9 +79,12 @@ Found search(Context& ctx, SearchStrategy strategy, int count, int rows, int rep
   for (int r = 0; r < repeats; ++r) {
     ctx.synchronize();
     const auto start = std::chrono::steady_clock::now();
-    find_similar(ctx, strategy, {values.data(), held, length, stride}, 0, rows, {index.data(), distance.data(), neighbours});
+    find_similar(ctx, strategy, {values.data(), held, length, stride}, 0, rows,
+                 {index.data(), distance.data(), neighbours});
     ctx.synchronize();
-    found.seconds = std::min(found.seconds, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    found.seconds =
+        std::min(found.seconds,
+                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   found.index = index.to_host(ctx);
   return found;
@@ -93,9 +104,10 @@ const Found& on_cpu(int count) {
 
 /// What is moved between global memory and that of the multiprocessors.
 double bytes_moved(SearchStrategy strategy, double n) {
-  const double per_row = 4 * length + 16.0 * neighbours;            // a row's patch; its list there and back
-  if (strategy == SearchStrategy::tiled) return n / 128 * n * 256;  // all columns in halves, for every 128 rows
-  return std::ceil(n / 130) * n * per_row + 4 * length * n;         // every pass
+  const double per_row = 4 * length + 16.0 * neighbours;  // a row's patch; its list there and back
+  if (strategy == SearchStrategy::tiled)
+    return n / 128 * n * 256;  // all columns in halves, for every 128 rows
+  return std::ceil(n / 130) * n * per_row + 4 * length * n;  // every pass
 }
 
 void search_rows(benchmark::State& state, Device device, SearchStrategy strategy, int count) {
@@ -131,7 +143,8 @@ void whole_run(benchmark::State& state, Device device, int count) {
     ctx.synchronize();
     const auto start = std::chrono::steady_clock::now();
     r = nonlocal_means(ctx, distance, {});
-    state.SetIterationTime(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    state.SetIterationTime(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   state.counters["elements"] = r.band_elements;
   state.counters["search_ms"] = 1e3 * r.search_seconds;
@@ -145,14 +158,18 @@ void whole_run(benchmark::State& state, Device device, int count) {
     for (const Device& device : available_devices()) {
       const std::string where = device.is_cuda() ? "/cuda" : "/cpu";
       for (const SearchStrategyInfo& s : search_strategies()) {
-        if (s.strategy == SearchStrategy::automatic ? device.is_cuda() : !device.is_cuda()) continue;
-        benchmark::RegisterBenchmark(("patch_search/" + (device.is_cuda() ? std::string(s.name) : "blocks") + n + where).c_str(),
-                                     search_rows, device, s.strategy, count)
+        if (s.strategy == SearchStrategy::automatic ? device.is_cuda() : !device.is_cuda())
+          continue;
+        benchmark::RegisterBenchmark(
+            ("patch_search/" + (device.is_cuda() ? std::string(s.name) : "blocks") + n + where)
+                .c_str(),
+            search_rows, device, s.strategy, count)
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
       }
       if (device.is_cuda() || count < 50000)
-        benchmark::RegisterBenchmark(("nonlocal_means/10_steps" + n + where).c_str(), whole_run, device, count)
+        benchmark::RegisterBenchmark(("nonlocal_means/10_steps" + n + where).c_str(), whole_run,
+                                     device, count)
             ->UseManualTime()
             ->Unit(benchmark::kMillisecond);
     }

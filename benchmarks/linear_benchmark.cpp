@@ -1,5 +1,6 @@
-// Whole linear registrations on the sizes of the papers: 256x256x160 (Li 2016), and a CT of 44x512x512 against an MR of 52x256x256
-// (Ledig 2010). Times are of register_linear alone, images on the device.
+// Whole linear registrations on the sizes of the papers: 256x256x160 (Li 2016), and a CT of
+// 44x512x512 against an MR of 52x256x256 (Ledig 2010). Times are of register_linear alone, images
+// on the device.
 #include <freeflow/registration/linear/linear.h>
 
 #include "support.h"
@@ -29,11 +30,16 @@ struct Pair {
   Eigen::Affine3d truth;
 
   Pair(const Geometry& fixed, const Geometry& moving, bool rigid) : fixed(fixed), moving(moving) {
-    truth = Eigen::Translation3d(9, -6, 5) * Eigen::Affine3d(Eigen::AngleAxisd(0.35, Eigen::Vector3d(1, 2, -1).normalized()));
+    truth = Eigen::Translation3d(9, -6, 5) *
+            Eigen::Affine3d(Eigen::AngleAxisd(0.35, Eigen::Vector3d(1, 2, -1).normalized()));
     if (!rigid) truth.linear() *= Eigen::Vector3d(1.05, 0.96, 1.02).asDiagonal();
     Context cpu;
-    f = test::sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) { return large_head(truth * p); }).to_host(cpu);
-    m = test::sample_world(cpu, moving, [](const Eigen::Vector3d& p) { return 100 * std::exp(-0.4 * large_head(p)); }).to_host(cpu);
+    f = test::sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) {
+          return large_head(truth * p);
+        }).to_host(cpu);
+    m = test::sample_world(cpu, moving, [](const Eigen::Vector3d& p) {
+          return 100 * std::exp(-0.4 * large_head(p));
+        }).to_host(cpu);
   }
   double error(const Eigen::Affine3d& found) const {
     double worst = 0;
@@ -45,7 +51,8 @@ struct Pair {
   }
 };
 
-void register_pair(benchmark::State& state, const Device& device, const Pair& pair, const LinearOptions& options) {
+void register_pair(benchmark::State& state, const Device& device, const Pair& pair,
+                   const LinearOptions& options) {
   Context ctx(device);
   state.SetLabel("two synthetic heads, contrast inverted, the truth known");
   const Volume<float> fixed(ctx, pair.fixed, pair.f), moving(ctx, pair.moving, pair.m);
@@ -67,11 +74,13 @@ void register_pair(benchmark::State& state, const Device& device, const Pair& pa
 }
 
 const Pair& li() {
-  static const Pair pair(centred({256, 256, 160}, {0.9, 0.9, 1.2}), centred({256, 256, 160}, {0.9, 0.9, 1.2}), false);
+  static const Pair pair(centred({256, 256, 160}, {0.9, 0.9, 1.2}),
+                         centred({256, 256, 160}, {0.9, 0.9, 1.2}), false);
   return pair;
 }
 const Pair& ledig() {
-  static const Pair pair(centred({512, 512, 44}, {0.45, 0.45, 4}), centred({256, 256, 52}, {0.9, 0.9, 3.5}), true);
+  static const Pair pair(centred({512, 512, 44}, {0.45, 0.45, 4}),
+                         centred({256, 256, 52}, {0.9, 0.9, 3.5}), true);
   return pair;
 }
 
@@ -86,11 +95,16 @@ void run(benchmark::State& state, Device device) {
 }
 
 const int registered = [] {
-  on_every_device("affine_256x256x160_cr_flirt", run<SimilarityKind::cr, LinearSearch::flirt, LinearModel::affine>);
-  on_every_device("affine_256x256x160_cr_auto", run<SimilarityKind::cr, LinearSearch::automatic, LinearModel::affine>);
-  on_every_device("affine_256x256x160_nmi_auto", run<SimilarityKind::nmi, LinearSearch::automatic, LinearModel::affine>);
-  on_every_device("rigid_512x512x44_nmi_auto", run<SimilarityKind::nmi, LinearSearch::automatic, LinearModel::rigid>);
-  on_every_device("rigid_512x512x44_nmi_powell", run<SimilarityKind::nmi, LinearSearch::powell, LinearModel::rigid>);
+  on_every_device("affine_256x256x160_cr_flirt",
+                  run<SimilarityKind::cr, LinearSearch::flirt, LinearModel::affine>);
+  on_every_device("affine_256x256x160_cr_auto",
+                  run<SimilarityKind::cr, LinearSearch::automatic, LinearModel::affine>);
+  on_every_device("affine_256x256x160_nmi_auto",
+                  run<SimilarityKind::nmi, LinearSearch::automatic, LinearModel::affine>);
+  on_every_device("rigid_512x512x44_nmi_auto",
+                  run<SimilarityKind::nmi, LinearSearch::automatic, LinearModel::rigid>);
+  on_every_device("rigid_512x512x44_nmi_powell",
+                  run<SimilarityKind::nmi, LinearSearch::powell, LinearModel::rigid>);
   return 0;
 }();
 

@@ -1,4 +1,5 @@
-// LNCC's value and force on the size of the OASIS brains, 160x192x224, over radii: the time should not depend on them.
+// LNCC's value and force on the size of the OASIS brains, 160x192x224, over radii: the time should
+// not depend on them.
 #include <freeflow/similarity/lncc.h>
 
 #include "support.h"
@@ -12,9 +13,13 @@ const Geometry grid = test::plain_geometry({160, 192, 224});
 /// Sets up a measure, evaluates once and calls use(cost, force, work).
 template <class Use>
 void evaluate(Context& ctx, const LnccOptions& options, const Use& use) {
-  const Volume<float> fixed = test::sample_world(ctx, grid, [](const Eigen::Vector3d& p) { return 3 + test::texture(p); });
-  const Volume<float> moving = test::sample_world(ctx, grid, [](const Eigen::Vector3d& p) { return test::head(p, 90); });
-  const DisplacementField u(ctx, grid, test::field_planes(grid.extent, [](int x, int y, int z) { return test::wave(x, y, z, 2); }));
+  const Volume<float> fixed =
+      test::sample_world(ctx, grid, [](const Eigen::Vector3d& p) { return 3 + test::texture(p); });
+  const Volume<float> moving =
+      test::sample_world(ctx, grid, [](const Eigen::Vector3d& p) { return test::head(p, 90); });
+  const DisplacementField u(ctx, grid, test::field_planes(grid.extent, [](int x, int y, int z) {
+                              return test::wave(x, y, z, 2);
+                            }));
   DisplacementField force(ctx, grid);
   Lncc lncc(options);
   lncc.read_ranges(ctx, fixed, moving);
@@ -37,18 +42,25 @@ void value_and_force(benchmark::State& state, Device device) {
       expected_cost = cost;
       expected_force = force;
     });
-  // The passes' least traffic, see similarity/lncc.cu; a Gaussian sums six moments and three coefficients along all axes twice more.
-  const double bytes = double(grid.extent.count()) * (window == LnccWindow::box ? 164 : 164 + 2 * (6 + 3) * 16);
+  // The passes' least traffic, see similarity/lncc.cu; a Gaussian sums six moments and three
+  // coefficients along all axes twice more.
+  const double bytes =
+      double(grid.extent.count()) * (window == LnccWindow::box ? 164 : 164 + 2 * (6 + 3) * 16);
   evaluate(ctx, options, [&](double cost, const std::vector<float>& force, const auto& work) {
-    time(state, ctx, bytes, !device.is_cuda() || (cost == expected_cost && force == expected_force), work);
+    time(state, ctx, bytes, !device.is_cuda() || (cost == expected_cost && force == expected_force),
+         work);
   });
 }
 
 [[maybe_unused]] const bool registered = [] {
-  on_every_device("lncc_value_and_force/160x192x224/box/radius:2", value_and_force<LnccWindow::box, 2>);
-  on_every_device("lncc_value_and_force/160x192x224/box/radius:5", value_and_force<LnccWindow::box, 5>);
-  on_every_device("lncc_value_and_force/160x192x224/box/radius:7", value_and_force<LnccWindow::box, 7>);
-  on_every_device("lncc_value_and_force/160x192x224/gaussian/radius:2", value_and_force<LnccWindow::gaussian, 2>);
+  on_every_device("lncc_value_and_force/160x192x224/box/radius:2",
+                  value_and_force<LnccWindow::box, 2>);
+  on_every_device("lncc_value_and_force/160x192x224/box/radius:5",
+                  value_and_force<LnccWindow::box, 5>);
+  on_every_device("lncc_value_and_force/160x192x224/box/radius:7",
+                  value_and_force<LnccWindow::box, 7>);
+  on_every_device("lncc_value_and_force/160x192x224/gaussian/radius:2",
+                  value_and_force<LnccWindow::gaussian, 2>);
   return true;
 }();
 

@@ -1,4 +1,5 @@
-// Gaussian smoothing of a vector field of 256^3 voxels, every way, against sigma. Bound: three passes that read and write everything.
+// Gaussian smoothing of a vector field of 256^3 voxels, every way, against sigma. Bound: three
+// passes that read and write everything.
 #include <freeflow/regularize/smoother.h>
 
 #include "support.h"
@@ -24,19 +25,23 @@ void gaussian(benchmark::State& state, Device device, Smoother smoother, double 
     smooth(c, field, Eigen::Vector3d::Constant(sigma), smoother);
     return field.to_host(c);
   };
-  const bool same = !device.is_cuda() || smoother == Smoother::fft || smoothed(ctx) == smoothed(cpu);  // transforms round differently
+  const bool same = !device.is_cuda() || smoother == Smoother::fft ||
+                    smoothed(ctx) == smoothed(cpu);  // transforms round differently
   const GaussianFilter filter(ctx, grid.extent, Eigen::Vector3d::Constant(sigma), smoother);
   DisplacementField in(ctx, grid, noise), out(ctx, grid);
-  time(state, ctx, 3.0 * 8 * double(values), same, [&] { filter.apply(ctx, in.view(), out.view()); });
+  time(state, ctx, 3.0 * 8 * double(values), same,
+       [&] { filter.apply(ctx, in.view(), out.view()); });
 }
 
 [[maybe_unused]] const bool registered = [] {
-  for (const Way way : {Way{"auto", Smoother::automatic}, Way{"separable", Smoother::separable}, Way{"recursive", Smoother::recursive},
-                        Way{"fft", Smoother::fft}})
+  for (const Way way : {Way{"auto", Smoother::automatic}, Way{"separable", Smoother::separable},
+                        Way{"recursive", Smoother::recursive}, Way{"fft", Smoother::fft}})
     for (const double sigma : {1.0, 2.0, 4.0, 8.0, 16.0})
       for (const Device& device : available_devices()) {
-        const std::string name = std::string("gaussian/256^3x3/") + way.name + "/sigma:" + std::to_string(int(sigma));
-        benchmark::RegisterBenchmark((name + (device.is_cuda() ? "/cuda" : "/cpu")).c_str(), gaussian, device, way.smoother, sigma)
+        const std::string name =
+            std::string("gaussian/256^3x3/") + way.name + "/sigma:" + std::to_string(int(sigma));
+        benchmark::RegisterBenchmark((name + (device.is_cuda() ? "/cuda" : "/cpu")).c_str(),
+                                     gaussian, device, way.smoother, sigma)
             ->UseManualTime()
             ->Unit(benchmark::kMicrosecond);
       }

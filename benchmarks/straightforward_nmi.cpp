@@ -16,16 +16,20 @@ struct Sample {
 };
 
 Sample sample(const float* image, int nx, int ny, int nz, float x, float y, float z) {
-  if (!(x >= 0 && x <= nx - 1 && y >= 0 && y <= ny - 1 && z >= 0 && z <= nz - 1)) return {false, 0, 0, 0, 0};
-  const int i = std::min(int(x), nx - 2), j = std::min(int(y), ny - 2), k = std::min(int(z), nz - 2);
+  if (!(x >= 0 && x <= nx - 1 && y >= 0 && y <= ny - 1 && z >= 0 && z <= nz - 1))
+    return {false, 0, 0, 0, 0};
+  const int i = std::min(int(x), nx - 2), j = std::min(int(y), ny - 2),
+            k = std::min(int(z), nz - 2);
   const float a = x - i, b = y - j, c = z - k;
   const float* p = image + (long(k) * ny + j) * nx + i;
   const long row = nx, slice = long(nx) * ny;
   const float c00 = p[0] + a * (p[1] - p[0]), c10 = p[row] + a * (p[row + 1] - p[row]);
-  const float c01 = p[slice] + a * (p[slice + 1] - p[slice]), c11 = p[slice + row] + a * (p[slice + row + 1] - p[slice + row]);
+  const float c01 = p[slice] + a * (p[slice + 1] - p[slice]),
+              c11 = p[slice + row] + a * (p[slice + row + 1] - p[slice + row]);
   const float c0 = c00 + b * (c10 - c00), c1 = c01 + b * (c11 - c01);
-  const float gx = (1 - c) * ((1 - b) * (p[1] - p[0]) + b * (p[row + 1] - p[row])) +
-                   c * ((1 - b) * (p[slice + 1] - p[slice]) + b * (p[slice + row + 1] - p[slice + row]));
+  const float gx =
+      (1 - c) * ((1 - b) * (p[1] - p[0]) + b * (p[row + 1] - p[row])) +
+      c * ((1 - b) * (p[slice + 1] - p[slice]) + b * (p[slice + row + 1] - p[slice + row]));
   const float gy = (1 - c) * (c10 - c00) + c * (c11 - c01);
   return {true, c0 + c * (c1 - c0), gx, gy, c1 - c0};
 }
@@ -46,8 +50,8 @@ void window_derivative(float t, float w[4]) {
 
 }  // namespace
 
-double straightforward_nmi(const float* fixed, const float* moving, const float* u, int nx, int ny, int nz, float low, float high,
-                           float* force) {
+double straightforward_nmi(const float* fixed, const float* moving, const float* u, int nx, int ny,
+                           int nz, float low, float high, float* force) {
   const long n = long(nx) * ny * nz;
   const float to_bin = (bins - 3) / (high - low);
   const auto bin_of = [&](float v) { return 1 + (std::clamp(v, low, high) - low) * to_bin; };
@@ -58,7 +62,8 @@ double straightforward_nmi(const float* fixed, const float* moving, const float*
 #pragma omp for
     for (long i = 0; i < n; ++i) {
       const Sample s =
-          sample(moving, nx, ny, nz, float(i % nx) + u[i], float(i / nx % ny) + u[i + n], float(i / (long(nx) * ny)) + u[i + 2 * n]);
+          sample(moving, nx, ny, nz, float(i % nx) + u[i], float(i / nx % ny) + u[i + n],
+                 float(i / (long(nx) * ny)) + u[i + 2 * n]);
       if (!s.inside) continue;
       const int f = int(bin_of(fixed[i]) + 0.5f);
       const float b = bin_of(s.value);
@@ -86,12 +91,13 @@ double straightforward_nmi(const float* fixed, const float* moving, const float*
   std::vector<float> slope(bins * bins);
   for (int f = 0; f < bins; ++f)
     for (int m = 0; m < bins; ++m)
-      slope[f * bins + m] =
-          float((nmi * std::log(std::max(joint[f * bins + m], 1e-12)) - std::log(std::max(pm[m], 1e-12))) / (h * mass) * to_bin);
+      slope[f * bins + m] = float((nmi * std::log(std::max(joint[f * bins + m], 1e-12)) -
+                                   std::log(std::max(pm[m], 1e-12))) /
+                                  (h * mass) * to_bin);
 #pragma omp parallel for
   for (long i = 0; i < n; ++i) {
-    const Sample s =
-        sample(moving, nx, ny, nz, float(i % nx) + u[i], float(i / nx % ny) + u[i + n], float(i / (long(nx) * ny)) + u[i + 2 * n]);
+    const Sample s = sample(moving, nx, ny, nz, float(i % nx) + u[i], float(i / nx % ny) + u[i + n],
+                            float(i / (long(nx) * ny)) + u[i + 2 * n]);
     float d = 0;
     if (s.inside) {
       const int f = int(bin_of(fixed[i]) + 0.5f);

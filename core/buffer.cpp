@@ -25,7 +25,8 @@ void* allocate(ContextState& state, std::size_t bytes) {
     pointer = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
     if (!pointer)
       throw DeviceError("out of memory: " + std::to_string(bytes >> 20) + " MiB more than the " +
-                        std::to_string(state.statistics.bytes_in_use >> 20) + " MiB in use were needed");
+                        std::to_string(state.statistics.bytes_in_use >> 20) +
+                        " MiB in use were needed");
   }
   ContextStatistics& s = state.statistics;
   s.allocations += 1;
@@ -46,9 +47,13 @@ void deallocate(ContextState& state, void* pointer, std::size_t bytes) noexcept 
 void require_reachable(const ContextState& state, const void* pointer) {
   require(pointer != nullptr, "memory that is lent must not be null");
   if (state.kind == ContextKind::rehearsing || cuda_runtime::device_count() == 0) return;
-  const int where = cuda_runtime::device_of(pointer), wanted = state.device.is_cuda() ? state.device.index : -1;
-  const auto name = [](int index) { return index < 0 ? std::string("the host") : Device{Device::Kind::cuda, index}.name(); };
-  require(where == wanted, "the memory that is lent lies on " + name(where) + ", but the context is of " + state.device.name());
+  const int where = cuda_runtime::device_of(pointer),
+            wanted = state.device.is_cuda() ? state.device.index : -1;
+  const auto name = [](int index) {
+    return index < 0 ? std::string("the host") : Device{Device::Kind::cuda, index}.name();
+  };
+  require(where == wanted, "the memory that is lent lies on " + name(where) +
+                               ", but the context is of " + state.device.name());
 }
 
 }  // namespace freeflow::detail

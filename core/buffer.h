@@ -1,5 +1,6 @@
-// Memory of a context's device: owned, freed in stream order when the buffer dies, or lent by somebody who keeps it alive. The contents of
-// a new one are undefined. What a buffer shares with its copies on other devices is nothing: move it, clone it, or lend it.
+// Memory of a context's device: owned, freed in stream order when the buffer dies, or lent by
+// somebody who keeps it alive. The contents of a new one are undefined. What a buffer shares with
+// its copies on other devices is nothing: move it, clone it, or lend it.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +25,18 @@ class Buffer {
  public:
   Buffer() = default;
   Buffer(Context& ctx, std::size_t size)
-      : state_(ctx.state()), data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T))) : nullptr), size_(size) {}
+      : state_(ctx.state()),
+        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T))) : nullptr),
+        size_(size) {}
   /// Copies a host array to the device.
   Buffer(Context& ctx, const std::vector<T>& host) : Buffer(ctx, host.size()) {
     if (size_) ctx.copy_to_device(data_, host.data(), size_ * sizeof(T));
   }
-  /// Memory of somebody else's on the context's device, `size` elements from `data`: an array of numpy or torch, another buffer. `keeper`
-  /// is held as long as the buffer lives and may be null where the caller sees to that. Nothing is copied or freed. Work that uses it on
-  /// a GPU is queued on the stream of the context given then. Throws InvalidArgument when the memory lies elsewhere.
+  /// Memory of somebody else's on the context's device, `size` elements from `data`: an array of
+  /// numpy or torch, another buffer. `keeper` is held as long as the buffer lives and may be null
+  /// where the caller sees to that. Nothing is copied or freed. Work that uses it on a GPU is
+  /// queued on the stream of the context given then. Throws InvalidArgument when the memory lies
+  /// elsewhere.
   static Buffer lent(Context& ctx, T* data, std::size_t size, std::shared_ptr<const void> keeper) {
     Buffer buffer;
     if (size == 0) return buffer;

@@ -14,7 +14,8 @@ namespace freeflow {
 
 ContextState::ContextState(Device device, int threads, ContextKind kind, void* lent_stream)
     : device(device), threads(threads > 0 ? threads : omp_get_max_threads()), kind(kind) {
-  if (device.is_cuda() && device.index >= cuda_runtime::device_count()) throw DeviceError("there is no device " + device.name());
+  if (device.is_cuda() && device.index >= cuda_runtime::device_count())
+    throw DeviceError("there is no device " + device.name());
   if (!device.is_cuda() || kind == ContextKind::rehearsing) {
     readback = std::aligned_alloc(64, readback_bytes);
     if (!readback) throw std::bad_alloc{};
@@ -22,7 +23,8 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
     return;
   }
   const detail::CurrentDevice current(*this);
-  stream = kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
+  stream =
+      kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
   pool = cuda_runtime::create_pool(device.index);
   readback = cuda_runtime::allocate_host(readback_bytes);
 }
@@ -52,22 +54,29 @@ CurrentDevice::~CurrentDevice() {
 
 void require_same_device(const ContextState& context, const ContextState& owner) {
   const bool rehearses = context.kind == ContextKind::rehearsing;
-  require(rehearses == (owner.kind == ContextKind::rehearsing),
-          "memory of a rehearsal holds nothing: make the volume with the context that does the work");
-  require(context.device == owner.device, "the memory lies on " + owner.device.name() + ", but the context is of " + context.device.name() +
-                                              ": copy it there first (to_host, then a volume of that context)");
+  require(
+      rehearses == (owner.kind == ContextKind::rehearsing),
+      "memory of a rehearsal holds nothing: make the volume with the context that does the work");
+  require(context.device == owner.device,
+          "the memory lies on " + owner.device.name() + ", but the context is of " +
+              context.device.name() +
+              ": copy it there first (to_host, then a volume of that context)");
 }
 
 }  // namespace detail
 
-Context::Context(Device device, int threads) : state_(std::make_shared<ContextState>(device, threads, ContextKind::working)) {}
+Context::Context(Device device, int threads)
+    : state_(std::make_shared<ContextState>(device, threads, ContextKind::working)) {}
 
 Context Context::on_stream(Device device, void* stream) {
-  require(device.is_cuda() && stream != nullptr, "a stream can be lent to a context of a GPU only, and must not be null");
+  require(device.is_cuda() && stream != nullptr,
+          "a stream can be lent to a context of a GPU only, and must not be null");
   return Context(std::make_shared<ContextState>(device, 0, ContextKind::on_lent_stream, stream));
 }
 
-Context Context::rehearsal() const { return Context(std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing)); }
+Context Context::rehearsal() const {
+  return Context(std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing));
+}
 
 bool Context::rehearses() const { return state_->kind == ContextKind::rehearsing; }
 const Device& Context::device() const { return state_->device; }
@@ -84,7 +93,9 @@ void Context::synchronize() {
   cuda_runtime::synchronize(stream());
 }
 
-void Context::copy_to_device(void* target, const void* source, std::size_t bytes) { copy_on_device(target, source, bytes); }
+void Context::copy_to_device(void* target, const void* source, std::size_t bytes) {
+  copy_on_device(target, source, bytes);
+}
 
 void Context::copy_to_host(void* target, const void* source, std::size_t bytes) {
   if (rehearses()) {
@@ -92,7 +103,9 @@ void Context::copy_to_host(void* target, const void* source, std::size_t bytes) 
     std::memset(target, 0, bytes);
     return;
   }
-  const bool small = device().is_cuda() && bytes <= readback_bytes;  // else the driver copies by way of its own page-locked memory
+  const bool small =
+      device().is_cuda() &&
+      bytes <= readback_bytes;  // else the driver copies by way of its own page-locked memory
   copy_on_device(small ? readback() : target, source, bytes);
   synchronize();
   if (small) std::memcpy(target, readback(), bytes);

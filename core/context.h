@@ -1,9 +1,11 @@
-// A context is one device with a stream and a memory pool of its own; every operation takes it first. Work on a GPU is queued:
-// only copy_to_host and synchronize wait. One thread at a time may use a context, any thread; a thread may use several, also of
-// several GPUs, and several threads one each. Moving a context is cheap; it cannot be copied.
+// A context is one device with a stream and a memory pool of its own; every operation takes it
+// first. Work on a GPU is queued: only copy_to_host and synchronize wait. One thread at a time may
+// use a context, any thread; a thread may use several, also of several GPUs, and several threads
+// one each. Moving a context is cheap; it cannot be copied.
 //
-// Memory belongs to a device, not to a context: a buffer made by one context of a GPU may be used with another of the same GPU once the
-// first has been synchronized. With a context of another device it is refused.
+// Memory belongs to a device, not to a context: a buffer made by one context of a GPU may be used
+// with another of the same GPU once the first has been synchronized. With a context of another
+// device it is refused.
 #pragma once
 
 #include <cstddef>
@@ -18,16 +20,19 @@ class ContextState;
 
 class Context {
  public:
-  /// threads: number of CPU threads, 0 for all that OpenMP offers. Throws DeviceError when the device cannot be used.
+  /// threads: number of CPU threads, 0 for all that OpenMP offers. Throws DeviceError when the
+  /// device cannot be used.
   explicit Context(Device device = {}, int threads = 0);
-  /// A context that queues its work on a stream of the caller's (a cudaStream_t of that GPU), who keeps it alive until the context and all
-  /// that was allocated with it are gone. Throws InvalidArgument for a CPU or a null stream, DeviceError when the device cannot be used.
+  /// A context that queues its work on a stream of the caller's (a cudaStream_t of that GPU), who
+  /// keeps it alive until the context and all that was allocated with it are gone. Throws
+  /// InvalidArgument for a CPU or a null stream, DeviceError when the device cannot be used.
   static Context on_stream(Device device, void* stream);
   Context(Context&&) noexcept = default;
   Context& operator=(Context&&) noexcept = default;
 
-  /// A context of the same device on which nothing happens: memory is counted and not taken, kernels and copies do nothing, what comes
-  /// back to the host is zero. What a piece of work allocates is found out by rehearsing it (statistics().peak_bytes).
+  /// A context of the same device on which nothing happens: memory is counted and not taken,
+  /// kernels and copies do nothing, what comes back to the host is zero. What a piece of work
+  /// allocates is found out by rehearsing it (statistics().peak_bytes).
   Context rehearsal() const;
   bool rehearses() const;
 
@@ -42,8 +47,8 @@ class Context {
   void copy_to_device(void* target, const void* host_source, std::size_t bytes);
   /// Waits for all queued work.
   void copy_to_host(void* host_target, const void* source, std::size_t bytes);
-  /// Host memory of readback_bytes that kernels may write too (page-locked on a GPU): a few numbers to be read after synchronize(), without
-  /// a copy. copy_to_host writes over it.
+  /// Host memory of readback_bytes that kernels may write too (page-locked on a GPU): a few numbers
+  /// to be read after synchronize(), without a copy. copy_to_host writes over it.
   void* readback() const;
   void copy_on_device(void* target, const void* source, std::size_t bytes);
   void fill_zero(void* target, std::size_t bytes);
@@ -58,7 +63,8 @@ class Context {
 
 namespace detail {
 
-/// Makes a CUDA context's GPU the calling thread's current one until the end of the scope; nothing on the CPU.
+/// Makes a CUDA context's GPU the calling thread's current one until the end of the scope; nothing
+/// on the CPU.
 class CurrentDevice {
  public:
   explicit CurrentDevice(const ContextState&);
@@ -70,13 +76,14 @@ class CurrentDevice {
   int previous_ = -1;  // -1: nothing to restore
 };
 
-/// Throws InvalidArgument, saying where `owner` lives and what the context is of, unless memory of `owner` may be used with the context.
+/// Throws InvalidArgument, saying where `owner` lives and what the context is of, unless memory of
+/// `owner` may be used with the context.
 void require_same_device(const ContextState& context, const ContextState& owner);
 
 }  // namespace detail
 
-/// Throws InvalidArgument unless everything in `things` (buffers, volumes, fields, lattices; empty ones always do) lies on the device of
-/// the context.
+/// Throws InvalidArgument unless everything in `things` (buffers, volumes, fields, lattices; empty
+/// ones always do) lies on the device of the context.
 template <class... Things>
 void require_on_device(const Context& ctx, const Things&... things) {
   const auto check = [&](const std::shared_ptr<ContextState>& owner) {

@@ -5,7 +5,8 @@
 
 namespace freeflow {
 
-/// What the tests count and the reports print. Bytes are of device memory (of host memory on the CPU); lent memory does not count.
+/// What the tests count and the reports print. Bytes are of device memory (of host memory on the
+/// CPU); lent memory does not count.
 struct ContextStatistics {
   std::size_t allocations = 0;
   std::size_t synchronizations = 0;

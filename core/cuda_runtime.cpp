@@ -1,8 +1,9 @@
-// The CUDA runtime behind core, compiled by g++ where the toolkit was found. cudart is linked statically and loads the
-// driver itself, so the same binary runs where there is none and finds no device.
-#include <freeflow/core/cuda_check.cuh>
+// The CUDA runtime behind core, compiled by g++ where the toolkit was found. cudart is linked
+// statically and loads the driver itself, so the same binary runs where there is none and finds no
+// device.
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
+#include <freeflow/core/cuda_check.cuh>
 
 #include <cstdint>
 #include <string>
@@ -11,7 +12,8 @@ namespace freeflow {
 
 void throw_cuda_error(cudaError_t error, const char* file, unsigned line) {
   cudaGetLastError();
-  throw DeviceError(std::string("CUDA: ") + cudaGetErrorString(error) + " (" + file + ":" + std::to_string(line) + ")");
+  throw DeviceError(std::string("CUDA: ") + cudaGetErrorString(error) + " (" + file + ":" +
+                    std::to_string(line) + ")");
 }
 
 namespace cuda_runtime {
@@ -42,7 +44,9 @@ int current_device() {
 int device_of(const void* pointer) {
   cudaPointerAttributes attributes{};
   cuda_check(cudaPointerGetAttributes(&attributes, pointer));
-  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged ? attributes.device : -1;
+  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged
+             ? attributes.device
+             : -1;
 }
 
 void* create_stream(int index) {
@@ -69,21 +73,25 @@ void destroy_stream(void* stream) noexcept { cudaStreamDestroy(static_cast<cudaS
 
 void* allocate(void* pool, void* stream, std::size_t bytes) {
   void* pointer = nullptr;
-  const cudaError_t error =
-      cudaMallocFromPoolAsync(&pointer, bytes, static_cast<cudaMemPool_t>(pool), static_cast<cudaStream_t>(stream));
+  const cudaError_t error = cudaMallocFromPoolAsync(
+      &pointer, bytes, static_cast<cudaMemPool_t>(pool), static_cast<cudaStream_t>(stream));
   if (error == cudaErrorMemoryAllocation) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    throw DeviceError("out of GPU memory: " + std::to_string((bytes >> 20) + 1) + " MiB more were needed, " +
-                      std::to_string(free_bytes >> 20) + " of " + std::to_string(total >> 20) +
-                      " MiB are free; close other programs, take the CPU, or resample the images to a coarser grid");
+    throw DeviceError("out of GPU memory: " + std::to_string((bytes >> 20) + 1) +
+                      " MiB more were needed, " + std::to_string(free_bytes >> 20) + " of " +
+                      std::to_string(total >> 20) +
+                      " MiB are free; close other programs, take the CPU, or resample the images "
+                      "to a coarser grid");
   }
   cuda_check(error);
   return pointer;
 }
 
-void deallocate(void* stream, void* pointer) noexcept { cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream)); }
+void deallocate(void* stream, void* pointer) noexcept {
+  cudaFreeAsync(pointer, static_cast<cudaStream_t>(stream));
+}
 
 void* allocate_host(std::size_t bytes) {
   void* pointer = nullptr;
@@ -98,15 +106,20 @@ std::size_t free_bytes(void* pool) {
   cuda_check(cudaMemGetInfo(&free_bytes, &total));
   if (!pool) return free_bytes;
   std::uint64_t reserved = 0, used = 0;
-  cuda_check(cudaMemPoolGetAttribute(static_cast<cudaMemPool_t>(pool), cudaMemPoolAttrReservedMemCurrent, &reserved));
-  cuda_check(cudaMemPoolGetAttribute(static_cast<cudaMemPool_t>(pool), cudaMemPoolAttrUsedMemCurrent, &used));
+  cuda_check(cudaMemPoolGetAttribute(static_cast<cudaMemPool_t>(pool),
+                                     cudaMemPoolAttrReservedMemCurrent, &reserved));
+  cuda_check(cudaMemPoolGetAttribute(static_cast<cudaMemPool_t>(pool),
+                                     cudaMemPoolAttrUsedMemCurrent, &used));
   return free_bytes + (reserved - used);
 }
 
-void synchronize(void* stream) { cuda_check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
+void synchronize(void* stream) {
+  cuda_check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
+}
 
 void copy(void* stream, void* target, const void* source, std::size_t bytes) {
-  cuda_check(cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
+  cuda_check(
+      cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));
 }
 
 void fill_zero(void* stream, void* target, std::size_t bytes) {

@@ -1,4 +1,5 @@
-// The CUDA runtime as the rest of core sees it: cuda_runtime.cpp, or in a build without CUDA no_cuda_runtime.cpp, stubs that find no device.
+// The CUDA runtime as the rest of core sees it: cuda_runtime.cpp, or in a build without CUDA
+// no_cuda_runtime.cpp, stubs that find no device.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,9 @@ namespace freeflow {
 
 std::string Device::name() const { return is_cuda() ? "cuda:" + std::to_string(index) : "cpu"; }
 
-std::string Device::description() const { return is_cuda() ? cuda_runtime::device_name(index) : "CPU"; }
+std::string Device::description() const {
+  return is_cuda() ? cuda_runtime::device_name(index) : "CPU";
+}
 
 std::vector<Device> available_devices() {
   std::vector<Device> devices{Device{}};
@@ -22,7 +24,8 @@ Device Device::parse(const std::string& text) {
   if (text == "auto") return devices.size() > 1 ? devices[1] : devices[0];
   if (text == "cpu") return devices[0];
   Device wanted{Kind::cuda, 0};
-  if (text.rfind("cuda:", 0) == 0 && text.size() > 5 && text.size() < 9 && text.find_first_not_of("0123456789", 5) == std::string::npos)
+  if (text.rfind("cuda:", 0) == 0 && text.size() > 5 && text.size() < 9 &&
+      text.find_first_not_of("0123456789", 5) == std::string::npos)
     wanted.index = std::stoi(text.substr(5));
   else
     require(text == "cuda", "device '" + text + "' is not one of auto, cpu, cuda, cuda:N");

@@ -19,7 +19,8 @@ struct Device {
   std::string description() const;
 
   /// Reads "auto" (the first GPU, else the CPU), "cpu", "cuda" or "cuda:1".
-  /// Throws InvalidArgument for another word, and when the named device is missing a sentence that lists what exists.
+  /// Throws InvalidArgument for another word, and when the named device is missing a sentence that
+  /// lists what exists.
   static Device parse(const std::string& text);
 
   friend bool operator==(const Device&, const Device&) = default;

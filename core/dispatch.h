@@ -1,8 +1,9 @@
 // Chooses the backend at run time. The only #if of the library that knows whether CUDA was built.
 //
-// A source file that a C++ compiler builds has kernels for the CPU alone, unless it is one of the library's own, whose CUDA kernels are in
-// the library. Elsewhere, for a kernel of one's own to run on a GPU, nvcc must build the file that starts it, with for_each_voxel.cuh or
-// reduce.cuh included; else it is refused on a GPU with a sentence.
+// A source file that a C++ compiler builds has kernels for the CPU alone, unless it is one of the
+// library's own, whose CUDA kernels are in the library. Elsewhere, for a kernel of one's own to run
+// on a GPU, nvcc must build the file that starts it, with for_each_voxel.cuh or reduce.cuh
+// included; else it is refused on a GPU with a sentence.
 #pragma once
 
 #include <utility>
@@ -28,7 +29,9 @@ void dispatch_always(const Context& ctx, F&& f) {
   const detail::CurrentDevice current(*ctx.state());
   f(Cuda{ctx.stream()});
 #else
-  throw InvalidArgument("this operation was built for the CPU alone: build the file that calls it with nvcc, or take a context of the CPU");
+  throw InvalidArgument(
+      "this operation was built for the CPU alone: build the file that calls it with nvcc, or take "
+      "a context of the CPU");
 #endif
 }
 

@@ -1,4 +1,5 @@
-// Errors are exceptions with one sentence that names what is wrong and, where there is one, the mend.
+// Errors are exceptions with one sentence that names what is wrong and, where there is one, the
+// mend.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
-// The CPU's transform: rows of x from real to complex, then bundles of neighbouring lines along y and z, copied together so that every
-// cache line that is fetched is used.
-#include <freeflow/core/parallel_errors.h>
+// The CPU's transform: rows of x from real to complex, then bundles of neighbouring lines along y
+// and z, copied together so that every cache line that is fetched is used.
 #include <freeflow/core/fft.h>
+#include <freeflow/core/parallel_errors.h>
 
 #include <omp.h>
 
@@ -65,7 +65,8 @@ class CpuPlan : public RealFft::Plan {
   void along_x(float* volumes, bool forward) {
     const int row = RealFft::row_floats(n_), rows = n_.y * n_.z * batch_;
     if (n_.x == 1) {
-      for (int r = 0; forward && r < rows; ++r) volumes[std::size_t(r) * row + 1] = 0;  // its own transform
+      for (int r = 0; forward && r < rows; ++r)
+        volumes[std::size_t(r) * row + 1] = 0;  // its own transform
       return;
     }
     ParallelErrors errors;  // a plan is made at a length's first use
@@ -73,7 +74,8 @@ class CpuPlan : public RealFft::Plan {
     {
       Worker& w = workers_[std::size_t(omp_get_thread_num())];
 #pragma omp for schedule(static)
-      for (int r = 0; r < rows; ++r) errors.run([&] { transform_row(w, volumes + std::size_t(r) * row, forward); });
+      for (int r = 0; r < rows; ++r)
+        errors.run([&] { transform_row(w, volumes + std::size_t(r) * row, forward); });
     }
     errors.rethrow();
   }
@@ -95,22 +97,28 @@ class CpuPlan : public RealFft::Plan {
     const int length = n_[axis], row = RealFft::row_floats(n_) / 2;
     if (length == 1) return;
     Complex* data = reinterpret_cast<Complex*>(volumes);
-    const std::size_t slice = std::size_t(row) * n_.y, stride = axis == 1 ? std::size_t(row) : slice;
-    const int groups = axis == 1 ? n_.z * batch_ : n_.y * batch_, bundles = (row + bundle - 1) / bundle;
+    const std::size_t slice = std::size_t(row) * n_.y,
+                      stride = axis == 1 ? std::size_t(row) : slice;
+    const int groups = axis == 1 ? n_.z * batch_ : n_.y * batch_,
+              bundles = (row + bundle - 1) / bundle;
     ParallelErrors errors;
 #pragma omp parallel num_threads(threads()) if (worth_threads())
     {
       Worker& w = workers_[std::size_t(omp_get_thread_num())];
 #pragma omp for schedule(static)
       for (int task = 0; task < groups * bundles; ++task) {
-        const int group = task / bundles, first = task % bundles * bundle, count = std::min(bundle, row - first);
-        const std::size_t begin = axis == 1 ? group * slice : (group / n_.y) * slice * n_.z + std::size_t(group % n_.y) * row;
+        const int group = task / bundles, first = task % bundles * bundle,
+                  count = std::min(bundle, row - first);
+        const std::size_t begin =
+            axis == 1 ? group * slice
+                      : (group / n_.y) * slice * n_.z + std::size_t(group % n_.y) * row;
         Complex* lines = data + begin + first;
         for (int i = 0; i < length; ++i)
           for (int l = 0; l < count; ++l) w.in[std::size_t(l) * length + i] = lines[i * stride + l];
         errors.run([&] {
           for (int l = 0; l < count; ++l) {
-            Complex *in = w.in.data() + std::size_t(l) * length, *out = w.out.data() + std::size_t(l) * length;
+            Complex *in = w.in.data() + std::size_t(l) * length,
+                    *out = w.out.data() + std::size_t(l) * length;
             if (forward)
               w.fft.fwd(out, in, length);
             else
@@ -118,7 +126,8 @@ class CpuPlan : public RealFft::Plan {
           }
         });
         for (int i = 0; i < length; ++i)
-          for (int l = 0; l < count; ++l) lines[i * stride + l] = w.out[std::size_t(l) * length + i];
+          for (int l = 0; l < count; ++l)
+            lines[i * stride + l] = w.out[std::size_t(l) * length + i];
       }
     }
     errors.rethrow();
@@ -138,7 +147,8 @@ std::unique_ptr<RealFft::Plan> make_fft_plan(Context&, backend::Cpu cpu, Extent 
 RealFft::RealFft(Context& ctx, Extent n, int batch) {
   require(n.count() > 0 && batch > 0, "a Fourier transform needs voxels");
   require(floats(n, 1) <= INT32_MAX,
-          "a Fourier transform takes at most 2147483647 values, padding included; take Smoother::automatic and VelocityKind::gaussian");
+          "a Fourier transform takes at most 2147483647 values, padding included; take "
+          "Smoother::automatic and VelocityKind::gaussian");
   backend::dispatch_always(ctx, [&](auto target) { plan_ = make_fft_plan(ctx, target, n, batch); });
 }
 

@@ -20,8 +20,8 @@ struct Geometry {
   Eigen::Affine3d world_to_index() const;
   /// World position of the middle of the grid.
   Eigen::Vector3d center() const;
-  /// Throws InvalidArgument when a size or spacing is not positive, there are 2^31 voxels or more, a number is not finite or the direction
-  /// is not orthonormal (to 1e-4).
+  /// Throws InvalidArgument when a size or spacing is not positive, there are 2^31 voxels or more,
+  /// a number is not finite or the direction is not orthonormal (to 1e-4).
   void validate(const char* what) const;
 };
 
@@ -31,8 +31,9 @@ bool same_grid(const Geometry& a, const Geometry& b);
 /// The affine as a kernel takes it.
 PointMap to_point_map(const Eigen::Affine3d& affine);
 
-/// Maps fixed voxel indices to moving voxel indices through a world transform (fixed point to moving point). The identity, without the
-/// rounding of a way through the world, where the transform is the identity and both grids lie alike.
+/// Maps fixed voxel indices to moving voxel indices through a world transform (fixed point to
+/// moving point). The identity, without the rounding of a way through the world, where the
+/// transform is the identity and both grids lie alike.
 class IndexMaps {
  public:
   IndexMaps(const Geometry& fixed, const Geometry& moving);
@@ -43,7 +44,8 @@ class IndexMaps {
   bool same_axes_;
 };
 /// The one for a single transform.
-inline PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform, const Geometry& moving) {
+inline PointMap index_map(const Geometry& fixed, const Eigen::Affine3d& world_transform,
+                          const Geometry& moving) {
   return IndexMaps(fixed, moving).of(world_transform);
 }
 

@@ -1,4 +1,5 @@
-// The one macro of the library: marks a function that both compilers build, g++ for the CPU and nvcc for CUDA.
+// The one macro of the library: marks a function that both compilers build, g++ for the CPU and
+// nvcc for CUDA.
 #pragma once
 
 #ifdef __CUDACC__

@@ -40,10 +40,11 @@ std::size_t available_to_group() {
 
 std::string mib(std::size_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }
 
-void require_bytes(std::size_t needed, std::size_t free, const std::string& where, const std::string& what, const std::string& mend) {
+void require_bytes(std::size_t needed, std::size_t free, const std::string& where,
+                   const std::string& what, const std::string& mend) {
   if (needed > free)
-    throw DeviceError("out of memory: " + what + " needs about " + mib(needed) + " of " + where + " memory, " + mib(free) + " are free; " +
-                      mend);
+    throw DeviceError("out of memory: " + what + " needs about " + mib(needed) + " of " + where +
+                      " memory, " + mib(free) + " are free; " + mend);
 }
 
 }  // namespace
@@ -56,8 +57,10 @@ std::size_t free_bytes(const Context& ctx) {
   return cuda_runtime::free_bytes(ctx.state()->pool);
 }
 
-void require_free(const Context& ctx, std::size_t needed, const std::string& what, const std::string& mend) {
-  require_bytes(needed, free_bytes(ctx), ctx.device().is_cuda() ? ctx.device().name() + "'s" : "the host's", what, mend);
+void require_free(const Context& ctx, std::size_t needed, const std::string& what,
+                  const std::string& mend) {
+  require_bytes(needed, free_bytes(ctx),
+                ctx.device().is_cuda() ? ctx.device().name() + "'s" : "the host's", what, mend);
 }
 
 void require_free_host(std::size_t needed, const std::string& what, const std::string& mend) {

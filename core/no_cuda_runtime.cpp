@@ -1,4 +1,5 @@
-// Stands in for cuda_runtime.cpp in a build without CUDA: there is no device, so nothing else is ever called.
+// Stands in for cuda_runtime.cpp in a build without CUDA: there is no device, so nothing else is
+// ever called.
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 

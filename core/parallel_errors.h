@@ -1,4 +1,5 @@
-// Carries exceptions out of OpenMP regions, which none may leave: an allocation that fails on a thread ends as an exception of the caller's.
+// Carries exceptions out of OpenMP regions, which none may leave: an allocation that fails on a
+// thread ends as an exception of the caller's.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
-// Arithmetic that gives the same bits under g++ and nvcc. The library is compiled without contraction
-// (-ffp-contract=off, -fmad=false): a fused multiply-add happens where fma() is written, and nowhere else. libm and CUDA
-// round their logarithms differently, so the one transcendental function of the inner loops is here.
+// Arithmetic that gives the same bits under g++ and nvcc. The library is compiled without
+// contraction (-ffp-contract=off, -fmad=false): a fused multiply-add happens where fma() is
+// written, and nowhere else. libm and CUDA round their logarithms differently, so the one
+// transcendental function of the inner loops is here.
 #pragma once
 
 #include <cmath>
@@ -26,10 +27,12 @@ FREEFLOW_HD double fma_(double a, double b, double c) {
 #endif
 }
 
-/// False for NaN and the infinities. (The library is compiled without -ffast-math, so the comparison stands.)
+/// False for NaN and the infinities. (The library is compiled without -ffast-math, so the
+/// comparison stands.)
 FREEFLOW_HD bool is_finite(float v) { return v - v == 0.0f; }
 
-/// Natural logarithm of a positive, normal double, to about 1 ulp, with the same bits on every backend:
+/// Natural logarithm of a positive, normal double, to about 1 ulp, with the same bits on every
+/// backend:
 /// x = 2^e * m with m in [sqrt(1/2), sqrt(2)), log m = 2 atanh((m - 1) / (m + 1)) by its series.
 FREEFLOW_HD double log_positive(double x) {
   std::int64_t bits;
@@ -49,12 +52,15 @@ FREEFLOW_HD double log_positive(double x) {
   return fma_(double(exponent), 0.6931471805599453094, log_m);
 }
 
-/// Natural logarithm of a positive, normal float, to about 1 ulp, with the same bits on every backend (the polynomial of Moshier's Cephes,
-/// logf): no division, no branch. Of any other float some number.
+/// Natural logarithm of a positive, normal float, to about 1 ulp, with the same bits on every
+/// backend (the polynomial of Moshier's Cephes, logf): no division, no branch. Of any other float
+/// some number.
 FREEFLOW_HD float log_positive(float x) {
-  std::uint32_t bits;  // unsigned: a caller may ask first and find out later that x was not positive
+  std::uint32_t
+      bits;  // unsigned: a caller may ask first and find out later that x was not positive
   memcpy(&bits, &x, sizeof bits);
-  const std::int32_t exponent = std::int32_t(bits - 0x3F3504F3u) >> 23;  // so that m lies in [sqrt(1/2), sqrt(2))
+  // so that m lies in [sqrt(1/2), sqrt(2))
+  const std::int32_t exponent = std::int32_t(bits - 0x3F3504F3u) >> 23;
   bits -= std::uint32_t(exponent) << 23;
   float m;
   memcpy(&m, &bits, sizeof m);
@@ -79,8 +85,9 @@ FREEFLOW_HD bool is_moderate(float x) {
   return bits - (67u << 23) < (120u << 23);
 }
 
-/// a / b, correctly rounded, where is_moderate(b) and a is 0 or between 2^-60 and 2^60 in size: on CUDA nvcc's own steps without the path
-/// for what over- or underflows. Anything finite or not elsewhere.
+/// a / b, correctly rounded, where is_moderate(b) and a is 0 or between 2^-60 and 2^60 in size: on
+/// CUDA nvcc's own steps without the path for what over- or underflows. Anything finite or not
+/// elsewhere.
 FREEFLOW_HD float divided(float a, float b) {
 #ifdef __CUDA_ARCH__
   float r;

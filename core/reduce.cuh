@@ -1,8 +1,9 @@
-// The CUDA side of reduce(): a block of 256 threads is one node of the tree, its threads are the lanes.
+// The CUDA side of reduce(): a block of 256 threads is one node of the tree, its threads are the
+// lanes.
 #pragma once
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/reduce.h>
+#include <freeflow/core/cuda_check.cuh>
 
 namespace freeflow {
 
@@ -18,7 +19,8 @@ __device__ void fold_lanes(double* lane, Combine combine, double* result) {
 }
 
 template <class Body>
-__global__ void __launch_bounds__(reduction::lanes) reduce_chunks_kernel(std::size_t count, Body body, double* partial) {
+__global__ void __launch_bounds__(reduction::lanes)
+    reduce_chunks_kernel(std::size_t count, Body body, double* partial) {
   __shared__ double lane[reduction::lanes];
   const int term = blockIdx.y;
   const std::size_t begin = std::size_t(blockIdx.x) * reduction::chunk;
@@ -30,11 +32,13 @@ __global__ void __launch_bounds__(reduction::lanes) reduce_chunks_kernel(std::si
   }
   lane[threadIdx.x] = value;
   fold_lanes(
-      lane, [](double a, double b) { return Body::combine(a, b); }, partial + std::size_t(term) * gridDim.x + blockIdx.x);
+      lane, [](double a, double b) { return Body::combine(a, b); },
+      partial + std::size_t(term) * gridDim.x + blockIdx.x);
 }
 
 template <class Body>
-__global__ void __launch_bounds__(reduction::lanes) reduce_partials_kernel(int chunks, const double* partial, double* result) {
+__global__ void __launch_bounds__(reduction::lanes)
+    reduce_partials_kernel(int chunks, const double* partial, double* result) {
   __shared__ double lane[reduction::lanes];
   const double* p = partial + std::size_t(blockIdx.x) * chunks;
   double value = 0;
@@ -45,10 +49,12 @@ __global__ void __launch_bounds__(reduction::lanes) reduce_partials_kernel(int c
 }
 
 template <class Body>
-void reduce(backend::Cuda cuda, std::size_t count, int terms, const Body& body, double* partial, double* result) {
+void reduce(backend::Cuda cuda, std::size_t count, int terms, const Body& body, double* partial,
+            double* result) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const int chunks = reduction::chunks(count);
-  reduce_chunks_kernel<<<dim3(chunks, terms), reduction::lanes, 0, stream>>>(count, body, chunks == 1 ? result : partial);
+  reduce_chunks_kernel<<<dim3(chunks, terms), reduction::lanes, 0, stream>>>(
+      count, body, chunks == 1 ? result : partial);
   cuda_check(cudaGetLastError());
   if (chunks == 1) return;  // 0 + x is x: the second launch would copy
   reduce_partials_kernel<Body><<<terms, reduction::lanes, 0, stream>>>(chunks, partial, result);

@@ -1,10 +1,12 @@
-// Deterministic reductions. A tree of fixed shape in double: chunks of 4096 elements, in each 256 lanes that
-// stride through the chunk, then halving; the chunks' results once more the same way. Every backend and every number of
-// threads walks the same tree, so the bits are the same. Cost: one read of the input.
+// Deterministic reductions. A tree of fixed shape in double: chunks of 4096 elements, in each 256
+// lanes that stride through the chunk, then halving; the chunks' results once more the same way.
+// Every backend and every number of threads walks the same tree, so the bits are the same. Cost:
+// one read of the input.
 //
-// A body has   double operator()(std::size_t i, int term) const   and   static double combine(double, double)
-// with neutral element 0 (sums; maxima of non-negative values). All terms of a body are reduced in one launch. As for_each_voxel, a file
-// that nvcc builds reduces its own bodies on both devices (reduce.cuh), one built by a C++ compiler on the CPU.
+// A body has double operator()(std::size_t i, int term) const and static double combine(double,
+// double) with neutral element 0 (sums; maxima of non-negative values). All terms of a body are
+// reduced in one launch. As for_each_voxel, a file that nvcc builds reduces its own bodies on both
+// devices (reduce.cuh), one built by a C++ compiler on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +25,8 @@ inline int chunks(std::size_t count) { return int((count + chunk - 1) / chunk); 
 
 /// One node of the tree: 256 lanes stride through elements [begin, end), then fold by halves.
 template <class Element, class Combine>
-double fold_on_cpu(std::size_t begin, std::size_t end, const Element& element, const Combine& combine) {
+double fold_on_cpu(std::size_t begin, std::size_t end, const Element& element,
+                   const Combine& combine) {
   double lane[lanes] = {};
   for (std::size_t base = begin; base < end; base += lanes) {
     const int n = int(std::min<std::size_t>(lanes, end - base));
@@ -58,18 +61,22 @@ class ReduceWorkspace {
 };
 
 template <class Body>
-void reduce(backend::Cuda, std::size_t count, int terms, const Body& body, double* partial, double* result);
+void reduce(backend::Cuda, std::size_t count, int terms, const Body& body, double* partial,
+            double* result);
 
 template <class Body>
-void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, double* partial, double* result) {
+void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, double* partial,
+            double* result) {
   const int chunks = reduction::chunks(count);
-#pragma omp parallel for collapse(2) schedule(dynamic, 8) num_threads(cpu.threads) if (terms * chunks >= 8)
+#pragma omp parallel for collapse(2) schedule(dynamic, 8) \
+    num_threads(cpu.threads) if (terms * chunks >= 8)
   for (int term = 0; term < terms; ++term)
     for (int c = 0; c < chunks; ++c) {
       const Body local = body;
       const std::size_t begin = std::size_t(c) * reduction::chunk;
       partial[std::size_t(term) * chunks + c] = reduction::fold_on_cpu(
-          begin, std::min(count, begin + reduction::chunk), [&](std::size_t i) { return local(i, term); }, Body::combine);
+          begin, std::min(count, begin + reduction::chunk),
+          [&](std::size_t i) { return local(i, term); }, Body::combine);
     }
   for (int term = 0; term < terms; ++term) {
     const double* p = partial + std::size_t(term) * chunks;
@@ -78,10 +85,13 @@ void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, do
   }
 }
 
-/// result[t] = body(0, t) (+) body(1, t) (+) ... on the device of ctx; result is device memory. Does not wait.
+/// result[t] = body(0, t) (+) body(1, t) (+) ... on the device of ctx; result is device memory.
+/// Does not wait.
 template <class Body>
-void reduce(const Context& ctx, std::size_t count, int terms, const Body& body, const ReduceWorkspace& work, double* result) {
-  backend::dispatch(ctx, [&](auto target) { reduce(target, count, terms, body, work.partial(), result); });
+void reduce(const Context& ctx, std::size_t count, int terms, const Body& body,
+            const ReduceWorkspace& work, double* result) {
+  backend::dispatch(
+      ctx, [&](auto target) { reduce(target, count, terms, body, work.partial(), result); });
 }
 
 }  // namespace freeflow

@@ -1,13 +1,14 @@
 // Private: the CUDA side of reduce_rows(): a warp per row, its threads are the lanes.
 #pragma once
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/reduce_rows.h>
+#include <freeflow/core/cuda_check.cuh>
 
 namespace freeflow {
 
 template <class Body>
-__global__ void __launch_bounds__(256) reduce_rows_kernel(Extent extent, int rows, Body body, double* sums) {
+__global__ void __launch_bounds__(256)
+    reduce_rows_kernel(Extent extent, int rows, Body body, double* sums) {
   constexpr int lanes = reduction::row_lanes, terms = Body::terms;
   const int row = blockIdx.x * blockDim.y + threadIdx.y;
   if (row >= rows) return;  // the same for a whole warp
@@ -20,7 +21,8 @@ __global__ void __launch_bounds__(256) reduce_rows_kernel(Extent extent, int row
   }
 #pragma unroll
   for (int t = 0; t < terms; ++t) {
-    for (int half = lanes / 2; half > 0; half /= 2) lane[t] += __shfl_down_sync(0xFFFFFFFFu, lane[t], half);
+    for (int half = lanes / 2; half > 0; half /= 2)
+      lane[t] += __shfl_down_sync(0xFFFFFFFFu, lane[t], half);
     if (threadIdx.x == 0) sums[std::size_t(t) * rows + row] = lane[t];
   }
 }
@@ -29,7 +31,8 @@ template <class Body>
 void reduce_rows(backend::Cuda cuda, Extent extent, const Body& body, double* sums) {
   const int rows = extent.y * extent.z;
   const dim3 block(reduction::row_lanes, 8);
-  reduce_rows_kernel<<<(rows + 7) / 8, block, 0, static_cast<cudaStream_t>(cuda.stream)>>>(extent, rows, body, sums);
+  reduce_rows_kernel<<<(rows + 7) / 8, block, 0, static_cast<cudaStream_t>(cuda.stream)>>>(
+      extent, rows, body, sums);
   cuda_check(cudaGetLastError());
 }
 

@@ -1,7 +1,9 @@
-// Private: deterministic sums over the rows (along x) of a volume, several terms at once: 32 lanes stride through a row,
-// then fold by halves, on every backend alike. For sums whose terms share their inputs; reduce.h reads once per term.
+// Private: deterministic sums over the rows (along x) of a volume, several terms at once: 32 lanes
+// stride through a row, then fold by halves, on every backend alike. For sums whose terms share
+// their inputs; reduce.h reads once per term.
 //
-// A body has   static constexpr int terms   and   void operator()(int x, std::size_t voxel, double (&v)[terms]) const.
+// A body has static constexpr int terms and void operator()(int x, std::size_t voxel, double
+// (&v)[terms]) const.
 #pragma once
 
 #include <freeflow/core/dispatch.h>

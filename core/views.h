@@ -13,12 +13,15 @@ struct Extent {
   int x = 0, y = 0, z = 0;
 
   FREEFLOW_HD std::size_t count() const { return std::size_t(x) * std::size_t(y) * std::size_t(z); }
-  /// Where voxel (i, j, k) lies in a dense volume. Rows are numbered in 32 bits, which spares a GPU most of its index arithmetic.
+  /// Where voxel (i, j, k) lies in a dense volume. Rows are numbered in 32 bits, which spares a GPU
+  /// most of its index arithmetic.
   FREEFLOW_HD std::size_t offset(int i, int j, int k) const {
     return std::size_t(unsigned(k) * unsigned(y) + unsigned(j)) * unsigned(x) + unsigned(i);
   }
   FREEFLOW_HD int operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
-  friend FREEFLOW_HD bool operator==(Extent a, Extent b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
+  friend FREEFLOW_HD bool operator==(Extent a, Extent b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  }
 };
 
 /// A dense volume, x fastest.
@@ -29,24 +32,32 @@ struct VolumeView {
 
   FREEFLOW_HD std::size_t offset(int x, int y, int z) const { return extent.offset(x, y, z); }
   FREEFLOW_HD T& operator()(int x, int y, int z) const { return data[offset(x, y, z)]; }
-  FREEFLOW_HD operator VolumeView<const T>() const requires(!std::is_const_v<T>) { return {data, extent}; }
+  FREEFLOW_HD operator VolumeView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, extent};
+  }
 };
 
-/// A vector field as three planes (all x components, then all y, then all z) that follow each other in memory.
+/// A vector field as three planes (all x components, then all y, then all z) that follow each other
+/// in memory.
 template <class T>
 struct FieldView {
   T* data = nullptr;
   Extent extent;
 
-  FREEFLOW_HD VolumeView<T> plane(int component) const { return {data + component * extent.count(), extent}; }
-  FREEFLOW_HD operator FieldView<const T>() const requires(!std::is_const_v<T>) { return {data, extent}; }
+  FREEFLOW_HD VolumeView<T> plane(int component) const {
+    return {data + component * extent.count(), extent};
+  }
+  FREEFLOW_HD operator FieldView<const T>() const requires(!std::is_const_v<T>) {
+    return {data, extent};
+  }
 };
 
 struct Vec3f {
   float x = 0, y = 0, z = 0;
 };
 
-/// A 3x4 matrix that maps points: y = m * (x, 1). Rows first. Host code builds it in double with Eigen (core/geometry.h).
+/// A 3x4 matrix that maps points: y = m * (x, 1). Rows first. Host code builds it in double with
+/// Eigen (core/geometry.h).
 struct PointMap {
   float m[3][4] = {{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}};
   friend bool operator==(const PointMap&, const PointMap&) = default;

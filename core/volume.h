@@ -1,4 +1,5 @@
-// A scalar image on a device: its geometry and its voxels. A voxel that is NaN has no value: it counts as outside.
+// A scalar image on a device: its geometry and its voxels. A voxel that is NaN has no value: it
+// counts as outside.
 #pragma once
 
 #include <memory>
@@ -16,15 +17,21 @@ template <class T>
 class Volume {
  public:
   Volume() = default;
-  Volume(Context& ctx, const Geometry& geometry) : geometry_(geometry), voxels_(ctx, geometry.extent.count()) {}
-  /// Copies host voxels (x fastest) to the device. Throws InvalidArgument when their number does not fit the geometry.
+  Volume(Context& ctx, const Geometry& geometry)
+      : geometry_(geometry), voxels_(ctx, geometry.extent.count()) {}
+  /// Copies host voxels (x fastest) to the device. Throws InvalidArgument when their number does
+  /// not fit the geometry.
   Volume(Context& ctx, const Geometry& geometry, const std::vector<T>& host) : geometry_(geometry) {
-    require(host.size() == geometry.extent.count(), "the number of voxels does not fit the geometry");
+    require(host.size() == geometry.extent.count(),
+            "the number of voxels does not fit the geometry");
     voxels_ = Buffer<T>(ctx, host);
   }
-  /// Takes voxels that are on the device already, owned or lent (x fastest). Throws InvalidArgument when their number does not fit.
-  Volume(const Geometry& geometry, Buffer<T> voxels) : geometry_(geometry), voxels_(std::move(voxels)) {
-    require(voxels_.size() == geometry.extent.count(), "the number of voxels does not fit the geometry");
+  /// Takes voxels that are on the device already, owned or lent (x fastest). Throws InvalidArgument
+  /// when their number does not fit.
+  Volume(const Geometry& geometry, Buffer<T> voxels)
+      : geometry_(geometry), voxels_(std::move(voxels)) {
+    require(voxels_.size() == geometry.extent.count(),
+            "the number of voxels does not fit the geometry");
   }
 
   const Geometry& geometry() const { return geometry_; }
@@ -33,7 +40,9 @@ class Volume {
   VolumeView<const T> view() const { return {voxels_.data(), geometry_.extent}; }
   std::vector<T> to_host(Context& ctx) const { return voxels_.to_host(ctx); }
   bool empty() const { return voxels_.size() == 0; }
-  Volume clone(Context& ctx) const { return empty() ? Volume() : Volume(geometry_, voxels_.clone(ctx)); }
+  Volume clone(Context& ctx) const {
+    return empty() ? Volume() : Volume(geometry_, voxels_.clone(ctx));
+  }
   /// The same voxels once more, without a copy; this volume must outlive it.
   Volume lend() const { return empty() ? Volume() : Volume(geometry_, voxels_.lend()); }
   /// For require_on_device.

@@ -8,10 +8,12 @@ namespace freeflow {
 
 Eigen::Matrix4d affine_logarithm(const Eigen::Affine3d& affine) {
   const Eigen::Matrix3d linear = affine.linear();
-  require(affine.matrix().allFinite() && linear.determinant() > 1e-12, "an affine that mirrors or is singular has no logarithm");
+  require(affine.matrix().allFinite() && linear.determinant() > 1e-12,
+          "an affine that mirrors or is singular has no logarithm");
   // The principal logarithm exists unless an eigenvalue lies on the closed negative real axis.
   for (const std::complex<double>& e : linear.eigenvalues())
-    require(!(e.real() < 0 && std::abs(e.imag()) < 1e-9 * std::abs(e)), "an affine that turns by 180 degrees has no logarithm");
+    require(!(e.real() < 0 && std::abs(e.imag()) < 1e-9 * std::abs(e)),
+            "an affine that turns by 180 degrees has no logarithm");
   return affine.matrix().log();
 }
 

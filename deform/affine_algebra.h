@@ -1,5 +1,6 @@
-// Affines in the logarithmic domain, where their mean does not shrink what they turn (Alexa 2002; Arsigny 2006). Host only, double; compiled
-// in the library, for Eigen's matrix functions cost whoever includes them twenty seconds.
+// Affines in the logarithmic domain, where their mean does not shrink what they turn (Alexa 2002;
+// Arsigny 2006). Host only, double; compiled in the library, for Eigen's matrix functions cost
+// whoever includes them twenty seconds.
 #pragma once
 
 #include <span>
@@ -8,8 +9,8 @@
 
 namespace freeflow {
 
-/// The principal logarithm of the 4x4 matrix. Throws InvalidArgument where there is none: a reflection, a singular matrix, a turn by 180
-/// degrees.
+/// The principal logarithm of the 4x4 matrix. Throws InvalidArgument where there is none: a
+/// reflection, a singular matrix, a turn by 180 degrees.
 Eigen::Matrix4d affine_logarithm(const Eigen::Affine3d& affine);
 Eigen::Affine3d affine_exponential(const Eigen::Matrix4d& logarithm);
 

@@ -1,11 +1,13 @@
-// Private: the uniform cubic B-spline and its derivatives (Rueckert 1999; Unser 1999), once for CPU and CUDA.
+// Private: the uniform cubic B-spline and its derivatives (Rueckert 1999; Unser 1999), once for CPU
+// and CUDA.
 #pragma once
 
 #include <freeflow/core/portable_math.h>
 
 namespace freeflow {
 
-/// Weights of the four coefficients around a point at fraction t in [0, 1] of a knot interval; they sum to 1.
+/// Weights of the four coefficients around a point at fraction t in [0, 1] of a knot interval; they
+/// sum to 1.
 template <class T>
 FREEFLOW_HD void bspline_weights(T t, T w[4]) {
   const T s = 1 - t, sixth = T(1) / 6;

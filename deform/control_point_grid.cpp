@@ -21,33 +21,40 @@ int outer_of(Extent e, int axis) { return axis == 0 ? e.y * e.z : axis == 1 ? e.
 /// The lattice coordinate of the grid's first voxel centre, mm along the lattice's axes.
 Eigen::Vector3d lattice_offset(const ControlPointGrid& lattice, const Geometry& grid) {
   const Geometry& fixed = lattice.fixed_geometry();
-  require((fixed.direction - grid.direction).cwiseAbs().maxCoeff() < 1e-6, "the grid does not share the lattice's axes");
+  require((fixed.direction - grid.direction).cwiseAbs().maxCoeff() < 1e-6,
+          "the grid does not share the lattice's axes");
   return fixed.direction.transpose() * (grid.origin - fixed.origin);
 }
 
 }  // namespace
 
-int ControlPointGrid::intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm, int axis) {
+int ControlPointGrid::intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm,
+                                const Eigen::Vector3d& margin_mm, int axis) {
   const double length = (fixed.extent[axis] - 1) * fixed.spacing[axis] + margin_mm[axis];
   return std::max(1, int(std::ceil(length / spacing_mm[axis] - 1e-6)));
 }
 
-ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm)
+ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed,
+                                   const Eigen::Vector3d& spacing_mm,
+                                   const Eigen::Vector3d& margin_mm)
     : fixed_(fixed), spacing_(spacing_mm), margin_(margin_mm) {
-  require(spacing_mm.allFinite() && spacing_mm.minCoeff() > 0, "the control point spacing must be positive");
+  require(spacing_mm.allFinite() && spacing_mm.minCoeff() > 0,
+          "the control point spacing must be positive");
   for (int a = 0; a < 3; ++a) size_of(extent_, a) = intervals(fixed, spacing_mm, margin_mm, a) + 3;
   coefficients_ = Buffer<float>(ctx, 3 * extent_.count());
   coefficients_.fill_zero(ctx);
 }
 
 ControlPointGrid::ControlPointGrid(Context& ctx, const ControlPointGrid& coarse, int axis)
-    : fixed_(coarse.fixed_), spacing_(coarse.spacing_), margin_(coarse.margin_), extent_(coarse.extent_) {
+    : fixed_(coarse.fixed_), spacing_(coarse.spacing_), margin_(coarse.margin_),
+      extent_(coarse.extent_) {
   spacing_[axis] /= 2;
   size_of(extent_, axis) = intervals(fixed_, spacing_, margin_, axis) + 3;
   coefficients_ = Buffer<float>(ctx, 3 * extent_.count());
   const int inner = inner_of(extent_, axis), outer = 3 * outer_of(extent_, axis);
   for_each_voxel(ctx, Extent{inner, extent_[axis], outer},
-                 RefineAxisBody{coarse.coefficients_.data(), coefficients_.data(), coarse.extent_[axis], extent_[axis], inner});
+                 RefineAxisBody{coarse.coefficients_.data(), coefficients_.data(),
+                                coarse.extent_[axis], extent_[axis], inner});
 }
 
 void ControlPointGrid::interpolate(Context& ctx, const DisplacementField& u) {
@@ -59,7 +66,8 @@ void ControlPointGrid::interpolate(Context& ctx, const DisplacementField& u) {
   const Eigen::Affine3d to_source = u.geometry().world_to_index() * points.index_to_world();
   Eigen::Affine3d to_mm = Eigen::Affine3d::Identity();
   to_mm.linear() = spacing_.asDiagonal() * to_source.linear().inverse();
-  for_each_voxel(ctx, extent_, ResampleFieldBody{u.view(), view(), to_point_map(to_source), to_point_map(to_mm)});
+  for_each_voxel(ctx, extent_,
+                 ResampleFieldBody{u.view(), view(), to_point_map(to_source), to_point_map(to_mm)});
   for (int c = 0; c < 3; ++c) bspline_prefilter(ctx, view().plane(c));
 }
 
@@ -91,7 +99,8 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
       bspline_weights(knot - first[i], w);
       for (int k = 0; k < 4; ++k) weights[4 * i + k] = float(w[k]);
     }
-    for (int j = 0; j < coefficients + 4; ++j) begin[j] = int(std::lower_bound(first.begin(), first.end(), j - 3) - first.begin());
+    for (int j = 0; j < coefficients + 4; ++j)
+      begin[j] = int(std::lower_bound(first.begin(), first.end(), j - 3) - first.begin());
     first_[a] = Buffer<int>(ctx, first);
     begin_[a] = Buffer<int>(ctx, begin);
     weights_[a] = Buffer<float>(ctx, weights);
@@ -100,27 +109,39 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
   after_y_ = Buffer<float>(ctx, 3 * Extent{grid_.x, grid_.y, lattice_.z}.count());
 }
 
-void SplineSampler::evaluate(Context& ctx, FieldView<const float> coefficients, FieldView<float> u) const {
-  require(coefficients.extent == lattice_ && u.extent == grid_, "the spline sampler was built for other sizes");
-  const auto taps = [&](int a) { return AxisTaps{first_[a].data(), begin_[a].data(), weights_[a].data()}; };
+void SplineSampler::evaluate(Context& ctx, FieldView<const float> coefficients,
+                             FieldView<float> u) const {
+  require(coefficients.extent == lattice_ && u.extent == grid_,
+          "the spline sampler was built for other sizes");
+  const auto taps = [&](int a) {
+    return AxisTaps{first_[a].data(), begin_[a].data(), weights_[a].data()};
+  };
   const Vec3f one{1, 1, 1}, scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
   const Extent c = lattice_, g = grid_;
   for_each_voxel(ctx, Extent{g.x, 1, 3 * c.y * c.z},
-                 InterpolateAlongXBody{{coefficients.data, after_x_.data(), taps(0), c.x, g.x, 1, c.y * c.z, one}});
-  for_each_voxel(ctx, Extent{g.x, g.y, 3 * c.z}, InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(1), c.y, g.y, g.x, c.z, one});
-  for_each_voxel(ctx, Extent{g.x * g.y, g.z, 3}, InterpolateAxisBody{after_y_.data(), u.data, taps(2), c.z, g.z, g.x * g.y, 1, scale});
+                 InterpolateAlongXBody{
+                     {coefficients.data, after_x_.data(), taps(0), c.x, g.x, 1, c.y * c.z, one}});
+  for_each_voxel(
+      ctx, Extent{g.x, g.y, 3 * c.z},
+      InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(1), c.y, g.y, g.x, c.z, one});
+  for_each_voxel(
+      ctx, Extent{g.x * g.y, g.z, 3},
+      InterpolateAxisBody{after_y_.data(), u.data, taps(2), c.z, g.z, g.x * g.y, 1, scale});
 }
 
 namespace {
 
-/// The CPU walks whole rows instead of columns: the same sums in the same order, vectorised along the row.
+/// The CPU walks whole rows instead of columns: the same sums in the same order, vectorised along
+/// the row.
 void gather_axis(backend::Cpu cpu, Extent extent, const GatherAxisBody& b) {
   constexpr int block = 1024;
   const int blocks = (extent.x + block - 1) / block, rows = extent.y * extent.z;
 #pragma omp parallel for schedule(dynamic, 8) num_threads(cpu.threads) if (blocks * rows >= 64)
   for (int task = 0; task < blocks * rows; ++task) {
-    const int j = task / blocks % extent.y, outer = task / blocks / extent.y, x0 = task % blocks * block;
-    const int n = std::min(block, extent.x - x0), begin = b.taps.begin[j], end = b.taps.begin[j + 4];
+    const int j = task / blocks % extent.y, outer = task / blocks / extent.y,
+              x0 = task % blocks * block;
+    const int n = std::min(block, extent.x - x0), begin = b.taps.begin[j],
+              end = b.taps.begin[j + 4];
     const int component = outer / b.outer_per_component;
     const float scale = component == 0 ? b.scale.x : component == 1 ? b.scale.y : b.scale.z;
     float sum[block] = {};
@@ -141,26 +162,39 @@ void gather_axis(backend::Cuda cuda, Extent extent, const Body& body) {
 
 }  // namespace
 
-void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel, FieldView<float> per_coefficient) const {
-  require(per_coefficient.extent == lattice_ && per_voxel.extent == grid_, "the spline sampler was built for other sizes");
-  const auto taps = [&](int a) { return AxisTaps{first_[a].data(), begin_[a].data(), weights_[a].data()}; };
+void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel,
+                            FieldView<float> per_coefficient) const {
+  require(per_coefficient.extent == lattice_ && per_voxel.extent == grid_,
+          "the spline sampler was built for other sizes");
+  const auto taps = [&](int a) {
+    return AxisTaps{first_[a].data(), begin_[a].data(), weights_[a].data()};
+  };
   const Vec3f one{1, 1, 1}, scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
   const Extent c = lattice_, g = grid_;
   backend::dispatch(ctx, [&](auto target) {
-    gather_axis(target, Extent{g.x * g.y, c.z, 3}, GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1, one});
-    gather_axis(target, Extent{g.x, c.y, 3 * c.z}, GatherAxisBody{after_y_.data(), after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
+    gather_axis(
+        target, Extent{g.x * g.y, c.z, 3},
+        GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1, one});
+    gather_axis(target, Extent{g.x, c.y, 3 * c.z},
+                GatherAxisBody{after_y_.data(), after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
   });
   for_each_voxel(ctx, Extent{c.x, 1, 3 * c.y * c.z},
-                 GatherAlongXBody{{after_x_.data(), per_coefficient.data, taps(0), g.x, c.x, 1, c.y * c.z, scale}});
+                 GatherAlongXBody{{after_x_.data(), per_coefficient.data, taps(0), g.x, c.x, 1,
+                                   c.y * c.z, scale}});
 }
 
 Volume<float> spline_jacobian(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid) {
   require_on_device(ctx, lattice);
   const Eigen::Vector3d offset = lattice_offset(lattice, grid).cwiseQuotient(lattice.spacing_mm());
-  const Eigen::Vector3d step = grid.spacing.cwiseQuotient(lattice.spacing_mm()), knots = lattice.spacing_mm().cwiseInverse();
-  const auto floats = [](const Eigen::Vector3d& v) { return Vec3f{float(v.x()), float(v.y()), float(v.z())}; };
+  const Eigen::Vector3d step = grid.spacing.cwiseQuotient(lattice.spacing_mm()),
+                        knots = lattice.spacing_mm().cwiseInverse();
+  const auto floats = [](const Eigen::Vector3d& v) {
+    return Vec3f{float(v.x()), float(v.y()), float(v.z())};
+  };
   Volume<float> out(ctx, grid);
-  for_each_voxel(ctx, grid.extent, SplineJacobianBody{lattice.view(), floats(offset), floats(step), floats(knots), out.view()});
+  for_each_voxel(
+      ctx, grid.extent,
+      SplineJacobianBody{lattice.view(), floats(offset), floats(step), floats(knots), out.view()});
   return out;
 }
 

@@ -1,7 +1,8 @@
-// The long passes walk runs instead of single outputs; the sums and their order are the body's, so the bits are too.
-// Evaluation: neighbouring voxels share their four coefficients (five voxels to a knot by default), so a thread computes a
-// run along the axis and reloads only where the knot interval changes. Adjoint: a voxel reaches four coefficients, so a
-// thread gathers four neighbouring ones and reads each voxel once for them instead of once for each.
+// The long passes walk runs instead of single outputs; the sums and their order are the body's, so
+// the bits are too. Evaluation: neighbouring voxels share their four coefficients (five voxels to a
+// knot by default), so a thread computes a run along the axis and reloads only where the knot
+// interval changes. Adjoint: a voxel reaches four coefficients, so a thread gathers four
+// neighbouring ones and reads each voxel once for them instead of once for each.
 #include <freeflow/deform/control_point_grid_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
 
@@ -41,7 +42,8 @@ __global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b) 
   const int x = blockIdx.x * threads + threadIdx.x, outer = blockIdx.z;
   if (x >= b.inner) return;
   const std::size_t inner = b.inner;
-  const int first_output = blockIdx.y * gathered_run, last_output = min(first_output + gathered_run, b.out_size) - 1;
+  const int first_output = blockIdx.y * gathered_run,
+            last_output = min(first_output + gathered_run, b.out_size) - 1;
   const int begin = b.taps.begin[first_output], end = b.taps.begin[last_output + 4];
   const float* v = b.in + (std::size_t(outer) * b.in_size + begin) * inner + x;
   float sum[gathered_run] = {};
@@ -51,7 +53,8 @@ __global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b) 
     const int offset = first_output - b.taps.first[i];
 #pragma unroll
     for (int r = 0; r < gathered_run; ++r)
-      if (unsigned(offset + r) < 4u) sum[r] = fma_(b.taps.weights[4 * i + offset + r], value, sum[r]);
+      if (unsigned(offset + r) < 4u)
+        sum[r] = fma_(b.taps.weights[4 * i + offset + r], value, sum[r]);
   }
   const float scale = component_scale(b.scale, outer / b.outer_per_component);
   float* out = b.out + (std::size_t(outer) * b.out_size + first_output) * inner + x;

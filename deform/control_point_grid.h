@@ -1,8 +1,10 @@
-// A cubic B-spline free-form deformation (Rueckert 1999): coefficients on a regular lattice along a grid's axes.
+// A cubic B-spline free-form deformation (Rueckert 1999): coefficients on a regular lattice along a
+// grid's axes.
 //
-// Lattice coordinate p (mm along an axis of the fixed grid) is 0 at the fixed grid's first voxel centre; coefficient j
-// stands at (j - 1) * spacing. Coefficients are displacements in millimetres along the fixed grid's axes, one plane per
-// component, so they mean the same on every level of a pyramid.
+// Lattice coordinate p (mm along an axis of the fixed grid) is 0 at the fixed grid's first voxel
+// centre; coefficient j stands at (j - 1) * spacing. Coefficients are displacements in millimetres
+// along the fixed grid's axes, one plane per component, so they mean the same on every level of a
+// pyramid.
 #pragma once
 
 #include <array>
@@ -15,9 +17,11 @@ namespace freeflow {
 
 class ControlPointGrid {
  public:
-  /// Zero displacement. spacing_mm: distance of coefficients per axis. Covers `fixed` and up to `margin_mm` beyond it (a
-  /// coarse level's outermost voxel centres may lie outside the finest grid's). Throws InvalidArgument for a spacing <= 0.
-  ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm);
+  /// Zero displacement. spacing_mm: distance of coefficients per axis. Covers `fixed` and up to
+  /// `margin_mm` beyond it (a coarse level's outermost voxel centres may lie outside the finest
+  /// grid's). Throws InvalidArgument for a spacing <= 0.
+  ControlPointGrid(Context& ctx, const Geometry& fixed, const Eigen::Vector3d& spacing_mm,
+                   const Eigen::Vector3d& margin_mm);
 
   const Geometry& fixed_geometry() const { return fixed_; }
   const Eigen::Vector3d& spacing_mm() const { return spacing_; }
@@ -31,9 +35,11 @@ class ControlPointGrid {
   const std::shared_ptr<ContextState>& owner() const { return coefficients_.owner(); }
 
   /// Knot intervals that such a lattice takes along an axis.
-  static int intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm, const Eigen::Vector3d& margin_mm, int axis);
+  static int intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm,
+                       const Eigen::Vector3d& margin_mm, int axis);
 
-  /// Passes through u at the control points (u's values on any grid, linearly between its voxels, its border's beyond).
+  /// Passes through u at the control points (u's values on any grid, linearly between its voxels,
+  /// its border's beyond).
   void interpolate(Context& ctx, const DisplacementField& u);
 
   /// The same deformation, exactly, with half the spacing along the axes named (subdivision).
@@ -50,16 +56,19 @@ class ControlPointGrid {
   Buffer<float> coefficients_;
 };
 
-/// Evaluates a lattice on one grid that shares its axes (a pyramid level of the fixed grid), and the transpose of that.
-/// Both are three passes of four taps, one per axis. Owns its tables and scratch: build one per level, then no call allocates.
+/// Evaluates a lattice on one grid that shares its axes (a pyramid level of the fixed grid), and
+/// the transpose of that. Both are three passes of four taps, one per axis. Owns its tables and
+/// scratch: build one per level, then no call allocates.
 class SplineSampler {
  public:
   SplineSampler(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid);
 
   /// u(x) in voxels of the grid, for every voxel.
   void evaluate(Context& ctx, FieldView<const float> coefficients, FieldView<float> u) const;
-  /// The transpose of evaluate: gradient per coefficient (per mm) from a gradient per voxel (per voxel displacement).
-  void adjoint(Context& ctx, FieldView<const float> per_voxel, FieldView<float> per_coefficient) const;
+  /// The transpose of evaluate: gradient per coefficient (per mm) from a gradient per voxel (per
+  /// voxel displacement).
+  void adjoint(Context& ctx, FieldView<const float> per_voxel,
+               FieldView<float> per_coefficient) const;
 
  private:
   Extent lattice_, grid_;
@@ -69,7 +78,8 @@ class SplineSampler {
   Buffer<float> after_x_, after_y_;
 };
 
-/// det(d phi / dx) of the spline itself, from its analytic derivatives, at every voxel of `grid` (dimensionless).
+/// det(d phi / dx) of the spline itself, from its analytic derivatives, at every voxel of `grid`
+/// (dimensionless).
 Volume<float> spline_jacobian(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid);
 
 }  // namespace freeflow

@@ -1,5 +1,6 @@
-// Private: the mathematics of control_point_grid.h. A volume of three planes is walked as one stack: "line stack" means
-// (inner, axis, outer), where inner is the product of the sizes before the axis and outer of those behind it.
+// Private: the mathematics of control_point_grid.h. A volume of three planes is walked as one
+// stack: "line stack" means (inner, axis, outer), where inner is the product of the sizes before
+// the axis and outer of those behind it.
 #pragma once
 
 #include <freeflow/core/views.h>
@@ -7,15 +8,17 @@
 
 namespace freeflow {
 
-/// The four taps of every voxel along one axis: coefficients first[i] .. first[i] + 3 with weights[4 i ..].
-/// begin[j] .. begin[j + 4] - 1 are the voxels that coefficient j reaches (begin has one entry per knot interval + 7).
+/// The four taps of every voxel along one axis: coefficients first[i] .. first[i] + 3 with
+/// weights[4 i ..]. begin[j] .. begin[j + 4] - 1 are the voxels that coefficient j reaches (begin
+/// has one entry per knot interval + 7).
 struct AxisTaps {
   const int* first;
   const int* begin;
   const float* weights;
 };
 
-/// One axis of evaluate: out(inner, i, outer) = scale[component] * sum_k w_k(i) in(inner, first(i) + k, outer).
+/// One axis of evaluate: out(inner, i, outer) = scale[component] * sum_k w_k(i) in(inner, first(i)
+/// + k, outer).
 struct InterpolateAxisBody {
   const float* in;
   float* out;
@@ -29,7 +32,9 @@ struct InterpolateAxisBody {
     const float* c = in + (std::size_t(outer) * in_size + taps.first[i]) * inner + x;
     const int component = outer / outer_per_component;
     const float s = component == 0 ? scale.x : component == 1 ? scale.y : scale.z;
-    const float sum = fma_(w[3], c[3 * std::size_t(inner)], fma_(w[2], c[2 * std::size_t(inner)], fma_(w[1], c[inner], w[0] * c[0])));
+    const float sum =
+        fma_(w[3], c[3 * std::size_t(inner)],
+             fma_(w[2], c[2 * std::size_t(inner)], fma_(w[1], c[inner], w[0] * c[0])));
     out[(std::size_t(outer) * out_size + i) * inner + x] = s * sum;
   }
 };
@@ -40,7 +45,8 @@ struct InterpolateAlongXBody {
   FREEFLOW_HD void operator()(int i, int, int outer) const { axis(0, i, outer); }
 };
 
-/// One axis of the adjoint: out(inner, j, outer) = scale[component] * sum over the voxels i that j reaches, in ascending order.
+/// One axis of the adjoint: out(inner, j, outer) = scale[component] * sum over the voxels i that j
+/// reaches, in ascending order.
 struct GatherAxisBody {
   const float* in;
   float* out;
@@ -53,7 +59,8 @@ struct GatherAxisBody {
     const int begin = taps.begin[j], end = taps.begin[j + 4];
     const float* v = in + (std::size_t(outer) * in_size + begin) * inner + x;
     float sum = 0;
-    for (int i = begin; i < end; ++i, v += inner) sum = fma_(taps.weights[4 * i + j - taps.first[i]], *v, sum);
+    for (int i = begin; i < end; ++i, v += inner)
+      sum = fma_(taps.weights[4 * i + j - taps.first[i]], *v, sum);
     const int component = outer / outer_per_component;
     const float s = component == 0 ? scale.x : component == 1 ? scale.y : scale.z;
     out[(std::size_t(outer) * out_size + j) * inner + x] = s * sum;
@@ -65,7 +72,8 @@ struct GatherAlongXBody {
   FREEFLOW_HD void operator()(int j, int, int outer) const { axis(0, j, outer); }
 };
 
-/// Subdivision along one axis (Lane and Riesenfeld): odd new coefficients sit on old ones, even ones between them.
+/// Subdivision along one axis (Lane and Riesenfeld): odd new coefficients sit on old ones, even
+/// ones between them.
 struct RefineAxisBody {
   const float* in;
   float* out;
@@ -74,7 +82,8 @@ struct RefineAxisBody {
   FREEFLOW_HD void operator()(int x, int j, int outer) const {
     const float* c = in + (std::size_t(outer) * in_size + j / 2) * inner + x;
     const std::size_t next = inner;
-    const float value = j % 2 ? 0.125f * (c[0] + c[2 * next]) + 0.75f * c[next] : 0.5f * (c[0] + c[next]);
+    const float value =
+        j % 2 ? 0.125f * (c[0] + c[2 * next]) + 0.75f * c[next] : 0.5f * (c[0] + c[next]);
     out[(std::size_t(outer) * out_size + j) * inner + x] = value;
   }
 };
@@ -88,7 +97,8 @@ struct SplineJacobianBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = coefficients.extent;
-    const float at[3] = {fma_(step.x, float(x), offset.x), fma_(step.y, float(y), offset.y), fma_(step.z, float(z), offset.z)};
+    const float at[3] = {fma_(step.x, float(x), offset.x), fma_(step.y, float(y), offset.y),
+                         fma_(step.z, float(z), offset.z)};
     float w[3][4], d[3][4];
     int low[3];
     for (int a = 0; a < 3; ++a) {
@@ -103,7 +113,8 @@ struct SplineJacobianBody {
       for (int b = 0; b < 4; ++b)
         for (int a = 0; a < 4; ++a) {
           const std::size_t i = (std::size_t(low[2] + c) * n.y + low[1] + b) * n.x + low[0] + a;
-          const float wx = d[0][a] * w[1][b] * w[2][c], wy = w[0][a] * d[1][b] * w[2][c], wz = w[0][a] * w[1][b] * d[2][c];
+          const float wx = d[0][a] * w[1][b] * w[2][c], wy = w[0][a] * d[1][b] * w[2][c],
+                      wz = w[0][a] * w[1][b] * d[2][c];
           for (int k = 0; k < 3; ++k) {
             const float v = coefficients.data[k * n.count() + i];
             g[k][0] = fma_(wx, v, g[k][0]);
@@ -117,7 +128,8 @@ struct SplineJacobianBody {
       g[k][2] *= knots_per_mm.z;
       g[k][k] += 1.0f;
     }
-    out(x, y, z) = g[0][0] * (g[1][1] * g[2][2] - g[1][2] * g[2][1]) - g[0][1] * (g[1][0] * g[2][2] - g[1][2] * g[2][0]) +
+    out(x, y, z) = g[0][0] * (g[1][1] * g[2][2] - g[1][2] * g[2][1]) -
+                   g[0][1] * (g[1][0] * g[2][2] - g[1][2] * g[2][0]) +
                    g[0][2] * (g[1][0] * g[2][1] - g[1][1] * g[2][0]);
   }
 };

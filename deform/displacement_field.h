@@ -1,4 +1,5 @@
-// A dense displacement on a grid: u(x) in voxels along the grid's own axes, one plane per component.
+// A dense displacement on a grid: u(x) in voxels along the grid's own axes, one plane per
+// component.
 #pragma once
 
 #include <memory>
@@ -11,20 +12,27 @@
 
 namespace freeflow {
 
-/// phi(x) = x + u(x) on the grid of `geometry`. In world millimetres u is direction * (spacing .* u).
+/// phi(x) = x + u(x) on the grid of `geometry`. In world millimetres u is direction * (spacing .*
+/// u).
 class DisplacementField {
  public:
   DisplacementField() = default;
-  DisplacementField(Context& ctx, const Geometry& geometry) : geometry_(geometry), planes_(ctx, 3 * geometry.extent.count()) {}
+  DisplacementField(Context& ctx, const Geometry& geometry)
+      : geometry_(geometry), planes_(ctx, 3 * geometry.extent.count()) {}
   /// Copies three host planes (all x, all y, all z components; voxels) to the device.
-  DisplacementField(Context& ctx, const Geometry& geometry, const std::vector<float>& host) : geometry_(geometry) {
-    require(host.size() == 3 * geometry.extent.count(), "the number of displacements does not fit the geometry");
+  DisplacementField(Context& ctx, const Geometry& geometry, const std::vector<float>& host)
+      : geometry_(geometry) {
+    require(host.size() == 3 * geometry.extent.count(),
+            "the number of displacements does not fit the geometry");
     planes_ = Buffer<float>(ctx, host);
   }
 
-  /// Takes planes that are on the device already, owned or lent. Throws InvalidArgument when their number does not fit the geometry.
-  DisplacementField(const Geometry& geometry, Buffer<float> planes) : geometry_(geometry), planes_(std::move(planes)) {
-    require(planes_.size() == 3 * geometry.extent.count(), "the number of displacements does not fit the geometry");
+  /// Takes planes that are on the device already, owned or lent. Throws InvalidArgument when their
+  /// number does not fit the geometry.
+  DisplacementField(const Geometry& geometry, Buffer<float> planes)
+      : geometry_(geometry), planes_(std::move(planes)) {
+    require(planes_.size() == 3 * geometry.extent.count(),
+            "the number of displacements does not fit the geometry");
   }
 
   const Geometry& geometry() const { return geometry_; }
@@ -34,9 +42,13 @@ class DisplacementField {
   void fill_zero(Context& ctx) { planes_.fill_zero(ctx); }
   std::vector<float> to_host(Context& ctx) const { return planes_.to_host(ctx); }
   bool empty() const { return planes_.size() == 0; }
-  DisplacementField clone(Context& ctx) const { return empty() ? DisplacementField() : DisplacementField(geometry_, planes_.clone(ctx)); }
+  DisplacementField clone(Context& ctx) const {
+    return empty() ? DisplacementField() : DisplacementField(geometry_, planes_.clone(ctx));
+  }
   /// The same planes once more, without a copy; this field must outlive it.
-  DisplacementField lend() const { return empty() ? DisplacementField() : DisplacementField(geometry_, planes_.lend()); }
+  DisplacementField lend() const {
+    return empty() ? DisplacementField() : DisplacementField(geometry_, planes_.lend());
+  }
   /// For require_on_device.
   const std::shared_ptr<ContextState>& owner() const { return planes_.owner(); }
 

@@ -8,6 +8,7 @@ namespace freeflow {
 template void for_each_voxel(backend::Cuda, Extent, const ExactAddBody&);
 template void for_each_voxel(backend::Cuda, Extent, const AddWordsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ExactMeanBody&);
-template void reduce(backend::Cuda, std::size_t, int, const LargestMagnitudeBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const LargestMagnitudeBody&, double*,
+                     double*);
 
 }  // namespace freeflow

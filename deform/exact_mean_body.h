@@ -8,7 +8,8 @@
 
 namespace freeflow {
 
-/// One voxel of all components: words are [component][voxel], then [voxel] counts, then one count of images.
+/// One voxel of all components: words are [component][voxel], then [voxel] counts, then one count
+/// of images.
 struct ExactAddBody {
   const float* values;
   std::int64_t* words;
@@ -48,7 +49,8 @@ struct ExactMeanBody {
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const std::size_t n = extent.count(), i = extent.offset(x, y, z);
     const double count = double(words[i + components * n]);
-    for (int c = 0; c < components; ++c) mean[i + c * n] = count > 0 ? float(unit * (double(words[i + c * n]) / count)) : NAN;
+    for (int c = 0; c < components; ++c)
+      mean[i + c * n] = count > 0 ? float(unit * (double(words[i + c * n]) / count)) : NAN;
   }
 };
 

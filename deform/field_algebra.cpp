@@ -10,7 +10,9 @@ namespace freeflow {
 
 namespace {
 
-Extent all_planes(const DisplacementField& u) { return {u.extent().x, u.extent().y, 3 * u.extent().z}; }
+Extent all_planes(const DisplacementField& u) {
+  return {u.extent().x, u.extent().y, 3 * u.extent().z};
+}
 Extent all_planes(const Volume<float>& v) { return v.extent(); }
 
 template <class Values>
@@ -18,26 +20,34 @@ Values combine(Context& ctx, double a, const Values& x, double b, const Values* 
   require_on_device(ctx, x);
   if (y) {
     require_on_device(ctx, *y);
-    require(same_grid(x.geometry(), y->geometry()), "the two do not share a grid: resample one to the other's");
+    require(same_grid(x.geometry(), y->geometry()),
+            "the two do not share a grid: resample one to the other's");
   }
   Values out(ctx, x.geometry());
   const Extent n = all_planes(out);
-  for_each_voxel(ctx, n, LinearCombinationBody{x.view().data, y ? y->view().data : nullptr, float(a), float(b), {out.view().data, n}});
+  for_each_voxel(
+      ctx, n,
+      LinearCombinationBody{
+          x.view().data, y ? y->view().data : nullptr, float(a), float(b), {out.view().data, n}});
   return out;
 }
 
 }  // namespace
 
-DisplacementField linear_combination(Context& ctx, double a, const DisplacementField& x, double b, const DisplacementField& y) {
+DisplacementField linear_combination(Context& ctx, double a, const DisplacementField& x, double b,
+                                     const DisplacementField& y) {
   return combine(ctx, a, x, b, &y);
 }
-Volume<float> linear_combination(Context& ctx, double a, const Volume<float>& x, double b, const Volume<float>& y) {
+Volume<float> linear_combination(Context& ctx, double a, const Volume<float>& x, double b,
+                                 const Volume<float>& y) {
   return combine(ctx, a, x, b, &y);
 }
 DisplacementField scale(Context& ctx, double factor, const DisplacementField& x) {
   return combine<DisplacementField>(ctx, factor, x, 0, nullptr);
 }
-Volume<float> scale(Context& ctx, double factor, const Volume<float>& x) { return combine<Volume<float>>(ctx, factor, x, 0, nullptr); }
+Volume<float> scale(Context& ctx, double factor, const Volume<float>& x) {
+  return combine<Volume<float>>(ctx, factor, x, 0, nullptr);
+}
 
 double mean_length_mm(Context& ctx, const DisplacementField& u, const Volume<float>* mask) {
   require_on_device(ctx, u);
@@ -48,7 +58,10 @@ double mean_length_mm(Context& ctx, const DisplacementField& u, const Volume<flo
   const Eigen::Vector3d sides = u.geometry().spacing;
   const std::size_t n = u.extent().count();
   const Buffer<double> sums(ctx, 2);
-  const MeanLengthBody body{{}, u.view(), mask ? mask->view().data : nullptr, {float(sides.x()), float(sides.y()), float(sides.z())}};
+  const MeanLengthBody body{{},
+                            u.view(),
+                            mask ? mask->view().data : nullptr,
+                            {float(sides.x()), float(sides.y()), float(sides.z())}};
   reduce(ctx, n, 2, body, ReduceWorkspace(ctx, n, 2), sums.data());
   const std::vector<double> s = sums.to_host(ctx);
   return s[1] > 0 ? s[0] / s[1] : 0.0;

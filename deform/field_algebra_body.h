@@ -26,7 +26,8 @@ struct MeanLengthBody : SumBody {
     if (mask && !(mask[i] > 0.5f)) return 0.0;
     if (term == 1) return 1.0;
     const std::size_t n = u.extent.count();
-    const double x = double(sides.x) * u.data[i], y = double(sides.y) * u.data[i + n], z = double(sides.z) * u.data[i + 2 * n];
+    const double x = double(sides.x) * u.data[i], y = double(sides.y) * u.data[i + n],
+                 z = double(sides.z) * u.data[i + 2 * n];
     return sqrt(fma_(x, x, fma_(y, y, z * z)));
   }
 };

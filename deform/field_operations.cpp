@@ -8,15 +8,19 @@
 
 namespace freeflow {
 
-DisplacementField compose(Context& ctx, const DisplacementField& first, const DisplacementField& second) {
+DisplacementField compose(Context& ctx, const DisplacementField& first,
+                          const DisplacementField& second) {
   require_on_device(ctx, first, second);
-  require(same_grid(first.geometry(), second.geometry()), "the two displacement fields do not share a grid");
+  require(same_grid(first.geometry(), second.geometry()),
+          "the two displacement fields do not share a grid");
   DisplacementField out(ctx, first.geometry());
-  for_each_voxel(ctx, out.extent(), ComposeBody{first.view(), second.view(), out.view(), 1.0f, 1.0f});
+  for_each_voxel(ctx, out.extent(),
+                 ComposeBody{first.view(), second.view(), out.view(), 1.0f, 1.0f});
   return out;
 }
 
-void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings, double time) {
+void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare,
+                 int squarings, double time) {
   require(squarings >= 0 && squarings <= 30, "the number of squarings must lie between 0 and 30");
   FieldView<float> now = squarings % 2 ? spare : u, next = squarings % 2 ? u : spare;
   for_each_voxel(ctx, v.extent, ScaleFieldBody{v, now, float(time) / float(1 << squarings)});
@@ -26,14 +30,16 @@ void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, Fie
   }
 }
 
-DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings, double time) {
+DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings,
+                              double time) {
   require_on_device(ctx, v);
   DisplacementField u(ctx, v.geometry()), spare(ctx, v.geometry());
   exponential(ctx, v.view(), u.view(), spare.view(), squarings, time);
   return u;
 }
 
-InverseResidual inverse_residual(Context& ctx, const DisplacementField& u, const DisplacementField& v) {
+InverseResidual inverse_residual(Context& ctx, const DisplacementField& u,
+                                 const DisplacementField& v) {
   require_on_device(ctx, u, v);
   require(same_grid(u.geometry(), v.geometry()), "the field and its inverse do not share a grid");
   const ReduceWorkspace work(ctx, u.extent().count(), 2);
@@ -45,22 +51,27 @@ InverseResidual inverse_residual(Context& ctx, const DisplacementField& u, const
   return {s[1] > 0 ? s[0] / s[1] : 0.0, s[2]};
 }
 
-Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options, const StopRequest& stop) {
+Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options,
+               const StopRequest& stop) {
   require_on_device(ctx, u);
   Inverse inverse{DisplacementField(ctx, u.geometry()), {}};
   const Extent n = u.extent();
   // A sweep of the CPU takes long enough for somebody to want it stopped, so it goes by slabs.
-  const int slices = ctx.device().is_cuda() ? n.z : std::max(1, int((std::size_t(1) << 18) / (std::size_t(n.x) * n.y)));
+  const int slices = ctx.device().is_cuda()
+                         ? n.z
+                         : std::max(1, int((std::size_t(1) << 18) / (std::size_t(n.x) * n.y)));
   for (int first = 0; first < n.z; first += slices) {
     stop_if(stop);
     for_each_voxel(ctx, Extent{n.x, n.y, std::min(slices, n.z - first)},
-                   InvertBody{u.view(), inverse.field.view(), options.max_iterations, float(options.tolerance_voxels), first});
+                   InvertBody{u.view(), inverse.field.view(), options.max_iterations,
+                              float(options.tolerance_voxels), first});
   }
   if (options.corrections > 0) {
     DisplacementField residual(ctx, u.geometry());
     for (int k = 0; k < options.corrections; ++k) {
       stop_if(stop);
-      for_each_voxel(ctx, u.extent(), InverseResidualFieldBody{{u.view(), inverse.field.view()}, residual.view()});
+      for_each_voxel(ctx, u.extent(),
+                     InverseResidualFieldBody{{u.view(), inverse.field.view()}, residual.view()});
       for_each_voxel(ctx, u.extent(), InverseCorrectionBody{residual.view(), inverse.field.view()});
     }
   }
@@ -88,7 +99,8 @@ JacobianStatistics jacobian_statistics(Context& ctx, const DisplacementField& u)
   const double positive = double(n) - s[0];
   if (positive > 0) {
     statistics.mean_log = s[1] / positive;
-    statistics.sd_log = std::sqrt(std::max(0.0, s[2] / positive - statistics.mean_log * statistics.mean_log));
+    statistics.sd_log =
+        std::sqrt(std::max(0.0, s[2] / positive - statistics.mean_log * statistics.mean_log));
   }
   statistics.max = s[3] - JacobianRangeBody::offset;
   statistics.min = JacobianRangeBody::offset - s[4];
@@ -101,7 +113,9 @@ DisplacementField resample(Context& ctx, const DisplacementField& u, const Geome
   const Eigen::Affine3d to_source = u.geometry().world_to_index() * grid.index_to_world();
   Eigen::Affine3d vectors = Eigen::Affine3d::Identity();
   vectors.linear() = to_source.linear().inverse();
-  for_each_voxel(ctx, grid.extent, ResampleFieldBody{u.view(), out.view(), to_point_map(to_source), to_point_map(vectors)});
+  for_each_voxel(
+      ctx, grid.extent,
+      ResampleFieldBody{u.view(), out.view(), to_point_map(to_source), to_point_map(vectors)});
   return out;
 }
 

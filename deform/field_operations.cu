@@ -12,8 +12,10 @@ template void for_each_voxel(backend::Cuda, Extent, const InverseResidualFieldBo
 template void for_each_voxel(backend::Cuda, Extent, const InverseCorrectionBody&);
 template void for_each_voxel(backend::Cuda, Extent, const JacobianBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ResampleFieldBody&);
-template void reduce(backend::Cuda, std::size_t, int, const InverseResidualSumBody&, double*, double*);
-template void reduce(backend::Cuda, std::size_t, int, const InverseResidualMaxBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const InverseResidualSumBody&, double*,
+                     double*);
+template void reduce(backend::Cuda, std::size_t, int, const InverseResidualMaxBody&, double*,
+                     double*);
 template void reduce(backend::Cuda, std::size_t, int, const JacobianSumBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const JacobianRangeBody&, double*, double*);
 

@@ -1,5 +1,5 @@
-// Operations on dense displacement fields: composition, inverse, Jacobian, resampling. Fields are extended beyond their
-// grid by their border values.
+// Operations on dense displacement fields: composition, inverse, Jacobian, resampling. Fields are
+// extended beyond their grid by their border values.
 #pragma once
 
 #include <freeflow/core/cancelled.h>
@@ -8,16 +8,21 @@
 
 namespace freeflow {
 
-/// The displacement of x -> first(x) followed by second: w(x) = u1(x) + u2(x + u1(x)). Both on one grid.
-DisplacementField compose(Context& ctx, const DisplacementField& first, const DisplacementField& second);
+/// The displacement of x -> first(x) followed by second: w(x) = u1(x) + u2(x + u1(x)). Both on one
+/// grid.
+DisplacementField compose(Context& ctx, const DisplacementField& first,
+                          const DisplacementField& second);
 
-/// The displacement of the flow along a stationary velocity v, by scaling and squaring (Arsigny 2006): time * v / 2^squarings, composed
-/// with itself `squarings` times. That of time -1 is the inverse of time 1. Velocities up to 2^(squarings - 1) voxels are exact enough.
+/// The displacement of the flow along a stationary velocity v, by scaling and squaring (Arsigny
+/// 2006): time * v / 2^squarings, composed with itself `squarings` times. That of time -1 is the
+/// inverse of time 1. Velocities up to 2^(squarings - 1) voxels are exact enough.
 inline constexpr int exponential_squarings = 7;
-DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings = exponential_squarings, double time = 1);
-/// The same into `u`; `spare` is overwritten. Neither allocates nor waits. The three must not overlap.
-void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare, int squarings = exponential_squarings,
-                 double time = 1);
+DisplacementField exponential(Context& ctx, const DisplacementField& v,
+                              int squarings = exponential_squarings, double time = 1);
+/// The same into `u`; `spare` is overwritten. Neither allocates nor waits. The three must not
+/// overlap.
+void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, FieldView<float> spare,
+                 int squarings = exponential_squarings, double time = 1);
 
 struct InverseOptions {
   int max_iterations = 20;         ///< Newton steps per voxel; most need three
@@ -35,15 +40,18 @@ struct Inverse {
   InverseResidual residual;
 };
 
-/// v with y + v(y) + u(y + v(y)) = y, per voxel, by Newton's method with backtracking on the trilinear u. Unlike the usual
-/// fixed point v <- -u(x + v) it also converges where u is no contraction. The residual is measured on the result, never
-/// assumed: where u folds there is no inverse, and it says so. An inverse that is exact at its voxels is still wrong between
-/// them, where it is interpolated; each correction v(y) -= r(y + v(y)), r(x) = u(x) + v(x + u(x)), evens that out. Throws
-/// Cancelled when asked to stop.
-Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options = {}, const StopRequest& stop = {});
+/// v with y + v(y) + u(y + v(y)) = y, per voxel, by Newton's method with backtracking on the
+/// trilinear u. Unlike the usual fixed point v <- -u(x + v) it also converges where u is no
+/// contraction. The residual is measured on the result, never assumed: where u folds there is no
+/// inverse, and it says so. An inverse that is exact at its voxels is still wrong between them,
+/// where it is interpolated; each correction v(y) -= r(y + v(y)), r(x) = u(x) + v(x + u(x)), evens
+/// that out. Throws Cancelled when asked to stop.
+Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options = {},
+               const StopRequest& stop = {});
 
 /// Measures how well v inverts u.
-InverseResidual inverse_residual(Context& ctx, const DisplacementField& u, const DisplacementField& v);
+InverseResidual inverse_residual(Context& ctx, const DisplacementField& u,
+                                 const DisplacementField& v);
 
 struct JacobianStatistics {
   double min = 1, max = 1;
@@ -55,7 +63,8 @@ struct JacobianStatistics {
 Volume<float> jacobian_determinant(Context& ctx, const DisplacementField& u);
 JacobianStatistics jacobian_statistics(Context& ctx, const DisplacementField& u);
 
-/// The same world displacement sampled linearly on another grid of any orientation, in voxels of that grid.
+/// The same world displacement sampled linearly on another grid of any orientation, in voxels of
+/// that grid.
 DisplacementField resample(Context& ctx, const DisplacementField& u, const Geometry& grid);
 
 }  // namespace freeflow

@@ -31,7 +31,8 @@ struct ScaleFieldBody {
   }
 };
 
-/// Solves v + u(y + v) = 0 at every y by Newton's method on the trilinear u, backtracking where a step does not help.
+/// Solves v + u(y + v) = 0 at every y by Newton's method on the trilinear u, backtracking where a
+/// step does not help.
 struct InvertBody {
   FieldView<const float> u;
   FieldView<float> v;
@@ -51,7 +52,8 @@ struct InvertBody {
     const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
     Residual result;
     for (int c = 0; c < 3; ++c) {
-      const SampleWithGradient s = interpolate_with_gradient(fetch_cell(u.plane(c).data, n, cx, cy, cz), cx, cy, cz);
+      const SampleWithGradient s =
+          interpolate_with_gradient(fetch_cell(u.plane(c).data, n, cx, cy, cz), cx, cy, cz);
       result.r[c] = d[c] + s.value;
       result.j[c][0] = s.gradient.x + (c == 0 ? 1.0f : 0.0f);
       result.j[c][1] = s.gradient.y + (c == 1 ? 1.0f : 0.0f);
@@ -64,7 +66,8 @@ struct InvertBody {
   static FREEFLOW_HD void newton_step(const Residual& at, float step[3]) {
     const auto& j = at.j;
     const auto& r = at.r;
-    const float c00 = j[1][1] * j[2][2] - j[1][2] * j[2][1], c10 = j[1][2] * j[2][0] - j[1][0] * j[2][2],
+    const float c00 = j[1][1] * j[2][2] - j[1][2] * j[2][1],
+                c10 = j[1][2] * j[2][0] - j[1][0] * j[2][2],
                 c20 = j[1][0] * j[2][1] - j[1][1] * j[2][0];
     const float det = j[0][0] * c00 + j[0][1] * c10 + j[0][2] * c20;
     if (!(det > 0.05f)) {
@@ -72,9 +75,12 @@ struct InvertBody {
       return;
     }
     const float inverse = 1.0f / det;
-    step[0] = inverse * (c00 * r[0] + (j[0][2] * j[2][1] - j[0][1] * j[2][2]) * r[1] + (j[0][1] * j[1][2] - j[0][2] * j[1][1]) * r[2]);
-    step[1] = inverse * (c10 * r[0] + (j[0][0] * j[2][2] - j[0][2] * j[2][0]) * r[1] + (j[0][2] * j[1][0] - j[0][0] * j[1][2]) * r[2]);
-    step[2] = inverse * (c20 * r[0] + (j[0][1] * j[2][0] - j[0][0] * j[2][1]) * r[1] + (j[0][0] * j[1][1] - j[0][1] * j[1][0]) * r[2]);
+    step[0] = inverse * (c00 * r[0] + (j[0][2] * j[2][1] - j[0][1] * j[2][2]) * r[1] +
+                         (j[0][1] * j[1][2] - j[0][2] * j[1][1]) * r[2]);
+    step[1] = inverse * (c10 * r[0] + (j[0][0] * j[2][2] - j[0][2] * j[2][0]) * r[1] +
+                         (j[0][2] * j[1][0] - j[0][0] * j[1][2]) * r[2]);
+    step[2] = inverse * (c20 * r[0] + (j[0][1] * j[2][0] - j[0][0] * j[2][1]) * r[1] +
+                         (j[0][0] * j[1][1] - j[0][1] * j[1][0]) * r[2]);
   }
 
   FREEFLOW_HD void operator()(int x, int y, int slice) const {
@@ -103,7 +109,8 @@ struct InvertBody {
   }
 };
 
-/// r(x) = u(x) + v(x + u(x)), which an exact inverse makes 0. It has no meaning where x + u(x) leaves the grid.
+/// r(x) = u(x) + v(x + u(x)), which an exact inverse makes 0. It has no meaning where x + u(x)
+/// leaves the grid.
 struct InverseResidualBody {
   FieldView<const float> u, v;
 
@@ -114,7 +121,8 @@ struct InverseResidualBody {
     r[0] = d.x + sample_linear_clamped(v.plane(0), p);
     r[1] = d.y + sample_linear_clamped(v.plane(1), p);
     r[2] = d.z + sample_linear_clamped(v.plane(2), p);
-    return p.x >= 0 && p.y >= 0 && p.z >= 0 && p.x <= float(n.x - 1) && p.y <= float(n.y - 1) && p.z <= float(n.z - 1);
+    return p.x >= 0 && p.y >= 0 && p.z >= 0 && p.x <= float(n.x - 1) && p.y <= float(n.y - 1) &&
+           p.z <= float(n.z - 1);
   }
   FREEFLOW_HD bool length(std::size_t i, float& length) const {
     const Extent n = u.extent;
@@ -135,7 +143,8 @@ struct InverseResidualFieldBody {
   }
 };
 
-/// v(y) -= r(y + v(y)): carries the residual to the inverse's own voxels. In place: a voxel reads only its own v.
+/// v(y) -= r(y + v(y)): carries the residual to the inverse's own voxels. In place: a voxel reads
+/// only its own v.
 struct InverseCorrectionBody {
   FieldView<const float> residual;
   FieldView<float> v;
@@ -163,10 +172,13 @@ struct InverseResidualMaxBody : MaxBody {
   }
 };
 
-/// Derivative along an axis, per voxel: central inside, one-sided at the border, 0 on an axis of one voxel.
+/// Derivative along an axis, per voxel: central inside, one-sided at the border, 0 on an axis of
+/// one voxel.
 FREEFLOW_HD float derivative(VolumeView<const float> f, int x, int y, int z, int axis) {
   const int n = f.extent[axis], i = axis == 0 ? x : axis == 1 ? y : z;
-  const std::size_t stride = axis == 0 ? 1 : axis == 1 ? f.extent.x : std::size_t(f.extent.x) * f.extent.y;
+  const std::size_t stride = axis == 0   ? 1
+                             : axis == 1 ? f.extent.x
+                                         : std::size_t(f.extent.x) * f.extent.y;
   const float* p = f.data + f.offset(x, y, z);
   const int up = i + 1 < n ? 1 : 0, down = i > 0 ? 1 : 0;
   const float difference = p[up * stride] - *(p - down * stride);
@@ -176,8 +188,10 @@ FREEFLOW_HD float derivative(VolumeView<const float> f, int x, int y, int z, int
 FREEFLOW_HD float jacobian_at(FieldView<const float> u, int x, int y, int z) {
   float g[3][3];
   for (int c = 0; c < 3; ++c)
-    for (int axis = 0; axis < 3; ++axis) g[c][axis] = derivative(u.plane(c), x, y, z, axis) + (c == axis ? 1.0f : 0.0f);
-  return g[0][0] * (g[1][1] * g[2][2] - g[1][2] * g[2][1]) - g[0][1] * (g[1][0] * g[2][2] - g[1][2] * g[2][0]) +
+    for (int axis = 0; axis < 3; ++axis)
+      g[c][axis] = derivative(u.plane(c), x, y, z, axis) + (c == axis ? 1.0f : 0.0f);
+  return g[0][0] * (g[1][1] * g[2][2] - g[1][2] * g[2][1]) -
+         g[0][1] * (g[1][0] * g[2][2] - g[1][2] * g[2][0]) +
          g[0][2] * (g[1][0] * g[2][1] - g[1][1] * g[2][0]);
 }
 
@@ -199,11 +213,14 @@ struct JacobianSumBody : SumBody {
   }
 };
 
-/// Terms: offset + largest J, offset - smallest J. The offset keeps both positive, as a maximum over a tree needs.
+/// Terms: offset + largest J, offset - smallest J. The offset keeps both positive, as a maximum
+/// over a tree needs.
 struct JacobianRangeBody : MaxBody {
   static constexpr double offset = 1e6;
   const float* jacobian;
-  FREEFLOW_HD double operator()(std::size_t i, int term) const { return term == 0 ? offset + jacobian[i] : offset - jacobian[i]; }
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    return term == 0 ? offset + jacobian[i] : offset - jacobian[i];
+  }
 };
 
 /// Samples u (of another grid) at the mapped point and turns the vector into this grid's voxels.
@@ -215,7 +232,8 @@ struct ResampleFieldBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Vec3f p = map_point(to_source, float(x), float(y), float(z));
-    const Vec3f d{sample_linear_clamped(u.plane(0), p), sample_linear_clamped(u.plane(1), p), sample_linear_clamped(u.plane(2), p)};
+    const Vec3f d{sample_linear_clamped(u.plane(0), p), sample_linear_clamped(u.plane(1), p),
+                  sample_linear_clamped(u.plane(2), p)};
     const Vec3f r = map_point(vector_map, d.x, d.y, d.z);
     out.plane(0)(x, y, z) = r.x;
     out.plane(1)(x, y, z) = r.y;

@@ -16,7 +16,9 @@ namespace {
 struct Moments {
   double n = 0, s1 = 0, s2 = 0, s3 = 0;
   void add(double v) { n += 1, s1 += v, s2 += v * v, s3 += v * v * v; }
-  Moments plus(const Moments& o, double sign) const { return {n + sign * o.n, s1 + sign * o.s1, s2 + sign * o.s2, s3 + sign * o.s3}; }
+  Moments plus(const Moments& o, double sign) const {
+    return {n + sign * o.n, s1 + sign * o.s1, s2 + sign * o.s2, s3 + sign * o.s3};
+  }
   double mean() const { return s1 / n; }
   double variance() const { return std::max(0.0, s2 / n - mean() * mean()); }
   double skewness() const {
@@ -25,7 +27,8 @@ struct Moments {
   }
 };
 
-void for_each_log(Context& ctx, const DisplacementField& u, int margin, const std::function<void(int, int, int, double)>& use) {
+void for_each_log(Context& ctx, const DisplacementField& u, int margin,
+                  const std::function<void(int, int, int, double)>& use) {
   require(margin >= 0, "the margin must not be negative");
   const Extent n = u.extent();
   const std::vector<float> jacobian = jacobian_determinant(ctx, u).to_host(ctx);
@@ -41,14 +44,17 @@ void for_each_log(Context& ctx, const DisplacementField& u, int margin, const st
 }  // namespace
 
 JacobianBias jacobian_bias(Context& ctx, const DisplacementField& u, int block, int margin) {
-  require(block > 0 && margin >= 0, "blocks have at least one voxel a side, and the margin must not be negative");
+  require(block > 0 && margin >= 0,
+          "blocks have at least one voxel a side, and the margin must not be negative");
   const Extent n = u.extent();
   const auto blocks = [&](int size) { return (size - 2 * margin) / block; };
   const int bx = blocks(n.x), by = blocks(n.y), bz = blocks(n.z);
-  require(bx > 0 && by > 0 && bz > 0 && bx * by * bz >= 8, "the field is too small for sampling errors: fewer than eight blocks fit");
+  require(bx > 0 && by > 0 && bz > 0 && bx * by * bz >= 8,
+          "the field is too small for sampling errors: fewer than eight blocks fit");
   std::vector<Moments> of_block(std::size_t(bx) * by * bz);
   for_each_log(ctx, u, margin, [&](int x, int y, int z, double v) {
-    if (x / block < bx && y / block < by && z / block < bz) of_block[(std::size_t(z / block) * by + y / block) * bx + x / block].add(v);
+    if (x / block < bx && y / block < by && z / block < bz)
+      of_block[(std::size_t(z / block) * by + y / block) * bx + x / block].add(v);
   });
   Moments all;
   for (const Moments& m : of_block) all = all.plus(m, 1);
@@ -64,7 +70,8 @@ JacobianBias jacobian_bias(Context& ctx, const DisplacementField& u, int block, 
   return bias;
 }
 
-double log_jacobian_correlation(Context& ctx, const DisplacementField& u, const DisplacementField& v, int margin) {
+double log_jacobian_correlation(Context& ctx, const DisplacementField& u,
+                                const DisplacementField& v, int margin) {
   require(u.extent() == v.extent(), "the two fields differ in size");
   std::vector<double> a;
   for_each_log(ctx, u, margin, [&](int, int, int, double value) { a.push_back(value); });

@@ -1,5 +1,6 @@
-// Private: interpolation at a continuous voxel position, once for CPU and CUDA. A sample has a value within half a voxel
-// of the grid's outermost centres (ITK's buffer), where the position is clamped to them; elsewhere it is NaN.
+// Private: interpolation at a continuous voxel position, once for CPU and CUDA. A sample has a
+// value within half a voxel of the grid's outermost centres (ITK's buffer), where the position is
+// clamped to them; elsewhere it is NaN.
 #pragma once
 
 #include <cmath>
@@ -11,13 +12,15 @@ namespace freeflow {
 
 FREEFLOW_HD Vec3f map_point(const PointMap& map, float x, float y, float z) {
   const auto& m = map.m;
-  return {fma_(m[0][0], x, fma_(m[0][1], y, fma_(m[0][2], z, m[0][3]))), fma_(m[1][0], x, fma_(m[1][1], y, fma_(m[1][2], z, m[1][3]))),
+  return {fma_(m[0][0], x, fma_(m[0][1], y, fma_(m[0][2], z, m[0][3]))),
+          fma_(m[1][0], x, fma_(m[1][1], y, fma_(m[1][2], z, m[1][3]))),
           fma_(m[2][0], x, fma_(m[2][1], y, fma_(m[2][2], z, m[2][3])))};
 }
 
 FREEFLOW_HD float lerp(float a, float b, float t) { return fma_(t, b - a, a); }
 
-/// A position along one axis: the cell [low, low + step], the fraction in it, and whether the clamp left it alone.
+/// A position along one axis: the cell [low, low + step], the fraction in it, and whether the clamp
+/// left it alone.
 struct CellOnAxis {
   int low, step;
   float fraction, slope;
@@ -33,8 +36,8 @@ FREEFLOW_HD CellOnAxis locate(float p, int n) {
 }
 
 FREEFLOW_HD bool has_value(const Vec3f& p, Extent n) {
-  return (p.x >= -0.5f) & (p.x <= float(n.x) - 0.5f) & (p.y >= -0.5f) & (p.y <= float(n.y) - 0.5f) & (p.z >= -0.5f) &
-         (p.z <= float(n.z) - 0.5f);
+  return (p.x >= -0.5f) & (p.x <= float(n.x) - 0.5f) & (p.y >= -0.5f) & (p.y <= float(n.y) - 0.5f) &
+         (p.z >= -0.5f) & (p.z <= float(n.z) - 0.5f);
 }
 
 /// The eight voxels around a position.
@@ -42,9 +45,11 @@ struct Cell {
   float v000, v100, v010, v110, v001, v101, v011, v111;
 };
 
-FREEFLOW_HD Cell fetch_cell(const float* data, Extent n, const CellOnAxis& cx, const CellOnAxis& cy, const CellOnAxis& cz) {
+FREEFLOW_HD Cell fetch_cell(const float* data, Extent n, const CellOnAxis& cx, const CellOnAxis& cy,
+                            const CellOnAxis& cz) {
   const int row = n.x, slice = n.x * n.y;
-  const int i = (cz.low * n.y + cy.low) * n.x + cx.low, dx = cx.step, dy = cy.step * row, dz = cz.step * slice;
+  const int i = (cz.low * n.y + cy.low) * n.x + cx.low, dx = cx.step, dy = cy.step * row,
+            dz = cz.step * slice;
   return {data[i],      data[i + dx],      data[i + dy],      data[i + dy + dx],
           data[i + dz], data[i + dz + dx], data[i + dz + dy], data[i + dz + dy + dx]};
 }
@@ -56,8 +61,8 @@ FREEFLOW_HD float interpolate(const Cell& c, float tx, float ty, float tz) {
 }
 
 #ifdef __CUDA_ARCH__
-/// The cell of a position that no clamp touches, as most are: the same bits with fewer instructions. The CPU has no use
-/// for it, since a branch keeps the loop from being vectorised.
+/// The cell of a position that no clamp touches, as most are: the same bits with fewer
+/// instructions. The CPU has no use for it, since a branch keeps the loop from being vectorised.
 struct InnerCell {
   bool inside;
   float tx, ty, tz;
@@ -67,7 +72,8 @@ struct InnerCell {
   __device__ InnerCell(VolumeView<const float> image, const Vec3f& p) {
     const Extent n = image.extent;
     const int x = __float2int_rd(p.x), y = __float2int_rd(p.y), z = __float2int_rd(p.z);
-    inside = (unsigned(x) < unsigned(n.x - 1)) & (unsigned(y) < unsigned(n.y - 1)) & (unsigned(z) < unsigned(n.z - 1));
+    inside = (unsigned(x) < unsigned(n.x - 1)) & (unsigned(y) < unsigned(n.y - 1)) &
+             (unsigned(z) < unsigned(n.z - 1));
     tx = p.x - float(x);
     ty = p.y - float(y);
     tz = p.z - float(z);
@@ -88,8 +94,10 @@ FREEFLOW_HD float sample_linear(VolumeView<const float> image, const Vec3f& p) {
   const InnerCell inner(image, p);
   if (inner.inside) return interpolate(inner.fetch(), inner.tx, inner.ty, inner.tz);
 #endif
-  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y), cz = locate(p.z, image.extent.z);
-  const float value = interpolate(fetch_cell(image.data, image.extent, cx, cy, cz), cx.fraction, cy.fraction, cz.fraction);
+  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y),
+                   cz = locate(p.z, image.extent.z);
+  const float value = interpolate(fetch_cell(image.data, image.extent, cx, cy, cz), cx.fraction,
+                                  cy.fraction, cz.fraction);
   return has_value(p, image.extent) ? value : NAN;
 }
 
@@ -98,41 +106,54 @@ struct SampleWithGradient {
   Vec3f gradient;
 };
 
-/// Trilinear value in a cell and its exact derivative per voxel; 0 along an axis on which the position was clamped.
-FREEFLOW_HD SampleWithGradient interpolate_with_gradient(const Cell& c, const CellOnAxis& cx, const CellOnAxis& cy, const CellOnAxis& cz) {
-  const float d00 = c.v100 - c.v000, d10 = c.v110 - c.v010, d01 = c.v101 - c.v001, d11 = c.v111 - c.v011;
+/// Trilinear value in a cell and its exact derivative per voxel; 0 along an axis on which the
+/// position was clamped.
+FREEFLOW_HD SampleWithGradient interpolate_with_gradient(const Cell& c, const CellOnAxis& cx,
+                                                         const CellOnAxis& cy,
+                                                         const CellOnAxis& cz) {
+  const float d00 = c.v100 - c.v000, d10 = c.v110 - c.v010, d01 = c.v101 - c.v001,
+              d11 = c.v111 - c.v011;
   const float x00 = fma_(cx.fraction, d00, c.v000), x10 = fma_(cx.fraction, d10, c.v010);
   const float x01 = fma_(cx.fraction, d01, c.v001), x11 = fma_(cx.fraction, d11, c.v011);
   const float e0 = x10 - x00, e1 = x11 - x01;
   const float y0 = fma_(cy.fraction, e0, x00), y1 = fma_(cy.fraction, e1, x01);
-  const float gx = lerp(lerp(d00, d10, cy.fraction), lerp(d01, d11, cy.fraction), cz.fraction) * cx.slope;
+  const float gx =
+      lerp(lerp(d00, d10, cy.fraction), lerp(d01, d11, cy.fraction), cz.fraction) * cx.slope;
   const float gy = lerp(e0, e1, cz.fraction) * cy.slope;
   const float gz = (y1 - y0) * cz.slope;
   return {lerp(y0, y1, cz.fraction), {gx, gy, gz}};
 }
 
 /// Trilinear value (NaN outside or where a voxel of the cell is NaN) and its derivative.
-FREEFLOW_HD SampleWithGradient sample_linear_with_gradient(VolumeView<const float> image, const Vec3f& p) {
+FREEFLOW_HD SampleWithGradient sample_linear_with_gradient(VolumeView<const float> image,
+                                                           const Vec3f& p) {
 #ifdef __CUDA_ARCH__
   const InnerCell inner(image, p);
-  if (inner.inside) return interpolate_with_gradient(inner.fetch(), {0, 1, inner.tx, 1.0f}, {0, 1, inner.ty, 1.0f}, {0, 1, inner.tz, 1.0f});
+  if (inner.inside)
+    return interpolate_with_gradient(inner.fetch(), {0, 1, inner.tx, 1.0f}, {0, 1, inner.ty, 1.0f},
+                                     {0, 1, inner.tz, 1.0f});
 #endif
-  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y), cz = locate(p.z, image.extent.z);
-  SampleWithGradient s = interpolate_with_gradient(fetch_cell(image.data, image.extent, cx, cy, cz), cx, cy, cz);
+  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y),
+                   cz = locate(p.z, image.extent.z);
+  SampleWithGradient s =
+      interpolate_with_gradient(fetch_cell(image.data, image.extent, cx, cy, cz), cx, cy, cz);
   s.value = has_value(p, image.extent) ? s.value : NAN;
   return s;
 }
 
 /// Trilinear value of one component of a field, the field extended by its border values.
 FREEFLOW_HD float sample_linear_clamped(VolumeView<const float> plane, const Vec3f& p) {
-  const CellOnAxis cx = locate(p.x, plane.extent.x), cy = locate(p.y, plane.extent.y), cz = locate(p.z, plane.extent.z);
-  return interpolate(fetch_cell(plane.data, plane.extent, cx, cy, cz), cx.fraction, cy.fraction, cz.fraction);
+  const CellOnAxis cx = locate(p.x, plane.extent.x), cy = locate(p.y, plane.extent.y),
+                   cz = locate(p.z, plane.extent.z);
+  return interpolate(fetch_cell(plane.data, plane.extent, cx, cy, cz), cx.fraction, cy.fraction,
+                     cz.fraction);
 }
 
 FREEFLOW_HD int clamp_index(int i, int n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
 
 FREEFLOW_HD float sample_nearest(VolumeView<const float> image, const Vec3f& p) {
-  const int x = clamp_index(int(floorf(p.x + 0.5f)), image.extent.x), y = clamp_index(int(floorf(p.y + 0.5f)), image.extent.y),
+  const int x = clamp_index(int(floorf(p.x + 0.5f)), image.extent.x),
+            y = clamp_index(int(floorf(p.y + 0.5f)), image.extent.y),
             z = clamp_index(int(floorf(p.z + 0.5f)), image.extent.z);
   return has_value(p, image.extent) ? image(x, y, z) : NAN;
 }

@@ -17,16 +17,24 @@ void bspline_prefilter(Context& ctx, VolumeView<float> image) {
 namespace {
 
 template <class Point>
-Volume<float> sample_at(Context& ctx, const Volume<float>& image, const Geometry& grid, const Point& point, Interpolation interpolation,
-                        float fill) {
+Volume<float> sample_at(Context& ctx, const Volume<float>& image, const Geometry& grid,
+                        const Point& point, Interpolation interpolation, float fill) {
   Volume<float> out(ctx, grid);
   switch (interpolation) {
-    case Interpolation::nearest: for_each_voxel(ctx, grid.extent, WarpNearestBody<Point>{point, image.view(), out.view(), fill}); break;
-    case Interpolation::linear: for_each_voxel(ctx, grid.extent, WarpLinearBody<Point>{point, image.view(), out.view(), fill}); break;
+    case Interpolation::nearest:
+      for_each_voxel(ctx, grid.extent,
+                     WarpNearestBody<Point>{point, image.view(), out.view(), fill});
+      break;
+    case Interpolation::linear:
+      for_each_voxel(ctx, grid.extent,
+                     WarpLinearBody<Point>{point, image.view(), out.view(), fill});
+      break;
     case Interpolation::cubic: {
       Volume<float> coefficients = image.clone(ctx);
       bspline_prefilter(ctx, coefficients.view());
-      for_each_voxel(ctx, grid.extent, WarpCubicBody<Point>{point, coefficients.view(), image.view(), out.view(), fill});
+      for_each_voxel(
+          ctx, grid.extent,
+          WarpCubicBody<Point>{point, coefficients.view(), image.view(), out.view(), fill});
       break;
     }
   }
@@ -35,34 +43,43 @@ Volume<float> sample_at(Context& ctx, const Volume<float>& image, const Geometry
 
 }  // namespace
 
-Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid, const Eigen::Affine3d& world,
-                   const DisplacementField* u, Interpolation interpolation, float fill) {
-  require(!u || same_grid(u->geometry(), grid), "the displacement field does not lie on the grid to be sampled");
+Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid,
+                   const Eigen::Affine3d& world, const DisplacementField* u,
+                   Interpolation interpolation, float fill) {
+  require(!u || same_grid(u->geometry(), grid),
+          "the displacement field does not lie on the grid to be sampled");
   require_on_device(ctx, moving);
   if (u) require_on_device(ctx, *u);
-  const DisplacedPoint point{index_map(grid, world, moving.geometry()), {u ? u->view().data : nullptr, grid.extent}};
+  const DisplacedPoint point{index_map(grid, world, moving.geometry()),
+                             {u ? u->view().data : nullptr, grid.extent}};
   return sample_at(ctx, moving, grid, point, interpolation, fill);
 }
 
-Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geometry& grid, const Eigen::Affine3d& before,
-                           const DisplacementField& v, Interpolation interpolation, float fill) {
+Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geometry& grid,
+                           const Eigen::Affine3d& before, const DisplacementField& v,
+                           Interpolation interpolation, float fill) {
   require_on_device(ctx, image, v);
-  const PointThroughField point{index_map(grid, before, v.geometry()),
-                                index_map(v.geometry(), Eigen::Affine3d::Identity(), image.geometry()), v.view()};
+  const PointThroughField point{
+      index_map(grid, before, v.geometry()),
+      index_map(v.geometry(), Eigen::Affine3d::Identity(), image.geometry()), v.view()};
   return sample_at(ctx, image, grid, point, interpolation, fill);
 }
 
-void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u, VolumeView<float> warped) {
+void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map,
+                 FieldView<const float> u, VolumeView<float> warped) {
   for_each_voxel(ctx, warped.extent, WarpValuesBody{{map, u}, moving, warped});
 }
 
-void warp_values_cubic(Context& ctx, VolumeView<const float> moving, VolumeView<const float> coefficients, const PointMap& map,
+void warp_values_cubic(Context& ctx, VolumeView<const float> moving,
+                       VolumeView<const float> coefficients, const PointMap& map,
                        FieldView<const float> u, VolumeView<float> warped) {
-  for_each_voxel(ctx, warped.extent, WarpCubicBody<DisplacedPoint>{{map, u}, coefficients, moving, warped, NAN});
+  for_each_voxel(ctx, warped.extent,
+                 WarpCubicBody<DisplacedPoint>{{map, u}, coefficients, moving, warped, NAN});
 }
 
-void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map, FieldView<const float> u,
-                        VolumeView<float> warped, FieldView<float> gradient) {
+void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map,
+                        FieldView<const float> u, VolumeView<float> warped,
+                        FieldView<float> gradient) {
   for_each_voxel(ctx, warped.extent, WarpWithGradientBody{{map, u}, moving, warped, gradient});
 }
 

@@ -13,18 +13,21 @@ struct DisplacedPoint {
   FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
     const std::size_t n = u.extent.count(), i = u.extent.offset(x, y, z);
     if (!u.data) return map_point(map, float(x), float(y), float(z));
-    return map_point(map, float(x) + u.data[i], float(y) + u.data[i + n], float(z) + u.data[i + 2 * n]);
+    return map_point(map, float(x) + u.data[i], float(y) + u.data[i + n],
+                     float(z) + u.data[i + 2 * n]);
   }
 };
 
-/// The point of a voxel that first goes through an affine and only then through a field on a grid of its own.
+/// The point of a voxel that first goes through an affine and only then through a field on a grid
+/// of its own.
 struct PointThroughField {
   PointMap to_field, field_to_image;  // voxel indices to voxel indices
   FieldView<const float> v;
 
   FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
     const Vec3f p = map_point(to_field, float(x), float(y), float(z));
-    return map_point(field_to_image, p.x + sample_linear_clamped(v.plane(0), p), p.y + sample_linear_clamped(v.plane(1), p),
+    return map_point(field_to_image, p.x + sample_linear_clamped(v.plane(0), p),
+                     p.y + sample_linear_clamped(v.plane(1), p),
                      p.z + sample_linear_clamped(v.plane(2), p));
   }
 };
@@ -61,8 +64,10 @@ FREEFLOW_HD int mirror_index(int i, int n) {
   return i >= n ? 2 * n - 2 - i : i;
 }
 
-/// Cubic B-spline interpolation from coefficients, mirrored at the border; NaN where the nearest voxel of `original` has no value.
-FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients, VolumeView<const float> original, const Vec3f& p) {
+/// Cubic B-spline interpolation from coefficients, mirrored at the border; NaN where the nearest
+/// voxel of `original` has no value.
+FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients,
+                               VolumeView<const float> original, const Vec3f& p) {
   const float nearest = sample_nearest(original, p);
   if (nearest != nearest) return NAN;
   const Extent n = coefficients.extent;
@@ -76,7 +81,9 @@ FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients, VolumeView<
   float sum = 0;
   for (int c = 0; c < 4; ++c)
     for (int b = 0; b < 4; ++b) {
-      const float* line = coefficients.data + coefficients.offset(0, mirror_index(cy.low - 1 + b, n.y), mirror_index(cz.low - 1 + c, n.z));
+      const float* line =
+          coefficients.data + coefficients.offset(0, mirror_index(cy.low - 1 + b, n.y),
+                                                  mirror_index(cz.low - 1 + c, n.z));
       float row = 0;
       for (int a = 0; a < 4; ++a) row = fma_(wx[a], line[ix[a]], row);
       sum = fma_(wz[c] * wy[b], row, sum);
@@ -84,9 +91,10 @@ FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients, VolumeView<
   return sum;
 }
 
-/// The value of sample_cubic, to the bit, and the spline's derivative per voxel. Where a position is clamped it is 0 but for rounding, for
-/// a mirrored spline is level at the border.
-FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float> coefficients, VolumeView<const float> original,
+/// The value of sample_cubic, to the bit, and the spline's derivative per voxel. Where a position
+/// is clamped it is 0 but for rounding, for a mirrored spline is level at the border.
+FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float> coefficients,
+                                                          VolumeView<const float> original,
                                                           const Vec3f& p) {
   const float nearest = sample_nearest(original, p);
   if (nearest != nearest) return {NAN, {0, 0, 0}};
@@ -104,7 +112,9 @@ FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float
   SampleWithGradient s{0, {0, 0, 0}};
   for (int c = 0; c < 4; ++c)
     for (int b = 0; b < 4; ++b) {
-      const float* line = coefficients.data + coefficients.offset(0, mirror_index(cy.low - 1 + b, n.y), mirror_index(cz.low - 1 + c, n.z));
+      const float* line =
+          coefficients.data + coefficients.offset(0, mirror_index(cy.low - 1 + b, n.y),
+                                                  mirror_index(cz.low - 1 + c, n.z));
       float row = 0, slope = 0;
       for (int a = 0; a < 4; ++a) {
         row = fma_(wx[a], line[ix[a]], row);
@@ -132,21 +142,25 @@ struct WarpCubicBody {
   }
 };
 
-/// One line of the prefilter: causal and anticausal recursion with the pole sqrt(3) - 2. Called once per line: the
-/// coordinate along `axis` is 0.
+/// One line of the prefilter: causal and anticausal recursion with the pole sqrt(3) - 2. Called
+/// once per line: the coordinate along `axis` is 0.
 struct PrefilterLineBody {
   VolumeView<float> image;
   int axis;
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const int n = image.extent[axis];
-    const std::size_t stride = axis == 0 ? 1 : axis == 1 ? image.extent.x : std::size_t(image.extent.x) * image.extent.y;
+    const std::size_t stride = axis == 0   ? 1
+                               : axis == 1 ? image.extent.x
+                                           : std::size_t(image.extent.x) * image.extent.y;
     float* c = image.data + image.offset(x, y, z);
     if (n == 1) return;
     const float pole = -0.26794919243112270f, gain = 6.0f;
-    // The mirror sum of the causal start, cut where the pole's power falls below float's resolution; it goes to and fro on short lines.
+    // The mirror sum of the causal start, cut where the pole's power falls below float's
+    // resolution; it goes to and fro on short lines.
     float start = c[0], power = pole;
-    for (int k = 1; k < 16; ++k, power *= pole) start = fma_(power, c[mirror_index(k % (2 * n - 2), n) * stride], start);
+    for (int k = 1; k < 16; ++k, power *= pole)
+      start = fma_(power, c[mirror_index(k % (2 * n - 2), n) * stride], start);
     float previous = start;
     c[0] = previous;
     for (int k = 1; k < n; ++k) c[k * stride] = previous = fma_(pole, previous, c[k * stride]);
@@ -173,7 +187,9 @@ struct WarpValuesBody {
   VolumeView<const float> moving;
   VolumeView<float> warped;
 
-  FREEFLOW_HD void operator()(int x, int y, int z) const { warped(x, y, z) = sample_linear(moving, point(x, y, z)); }
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    warped(x, y, z) = sample_linear(moving, point(x, y, z));
+  }
 };
 
 struct WarpWithGradientBody {
@@ -187,9 +203,12 @@ struct WarpWithGradientBody {
     const auto& m = point.map.m;
     const std::size_t n = warped.extent.count(), i = warped.offset(x, y, z);
     warped.data[i] = s.value;
-    gradient.data[i] = fma_(m[0][0], s.gradient.x, fma_(m[1][0], s.gradient.y, m[2][0] * s.gradient.z));
-    gradient.data[i + n] = fma_(m[0][1], s.gradient.x, fma_(m[1][1], s.gradient.y, m[2][1] * s.gradient.z));
-    gradient.data[i + 2 * n] = fma_(m[0][2], s.gradient.x, fma_(m[1][2], s.gradient.y, m[2][2] * s.gradient.z));
+    gradient.data[i] =
+        fma_(m[0][0], s.gradient.x, fma_(m[1][0], s.gradient.y, m[2][0] * s.gradient.z));
+    gradient.data[i + n] =
+        fma_(m[0][1], s.gradient.x, fma_(m[1][1], s.gradient.y, m[2][1] * s.gradient.z));
+    gradient.data[i + 2 * n] =
+        fma_(m[0][2], s.gradient.x, fma_(m[1][2], s.gradient.y, m[2][2] * s.gradient.z));
   }
 };
 

@@ -17,7 +17,9 @@ struct ScaleBody {
   VolumeView<const float> distance;
   float scale;
   VolumeView<float> phi;
-  FREEFLOW_HD void operator()(int x, int y, int z) const { phi(x, y, z) = scale * distance(x, y, z); }
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    phi(x, y, z) = scale * distance(x, y, z);
+  }
 };
 
 /// Counts the band's voxels of each row. Runs over (y, z).
@@ -51,8 +53,8 @@ struct ListBandBody {
   }
 };
 
-/// Value k of the patch of element i, clamped to +-limit: a distance farther out tells nothing of the surface. Runs over (k, i % 32768, i /
-/// 32768).
+/// Value k of the patch of element i, clamped to +-limit: a distance farther out tells nothing of
+/// the surface. Runs over (k, i % 32768, i / 32768).
 struct PatchBody {
   VolumeView<const float> phi;
   const std::int32_t* voxel;
@@ -67,7 +69,8 @@ struct PatchBody {
     if (k < side * side * side) {
       const Extent n = phi.extent;
       const int v = voxel[i], half = side / 2;
-      const int x = clamp(v % n.x + k % side - half, n.x), y = clamp(v / n.x % n.y + k / side % side - half, n.y),
+      const int x = clamp(v % n.x + k % side - half, n.x),
+                y = clamp(v / n.x % n.y + k / side % side - half, n.y),
                 z = clamp(v / n.x / n.y + k / (side * side) - half, n.z);
       const float p = phi(x, y, z);
       value = p < -limit ? -limit : p > limit ? limit : p;
@@ -77,9 +80,10 @@ struct PatchBody {
   static FREEFLOW_HD int clamp(int at, int size) { return at < 0 ? 0 : at >= size ? size - 1 : at; }
 };
 
-/// Second differences of phi along all three axes at once, their size, beside the surface; -1 elsewhere and at the grid's border.
-/// Of white noise of variance s^2 they have the variance 6^3 s^2; of planes, quadrics and anything that a line sweeps along an axis they
-/// have nothing. Runs over the elements.
+/// Second differences of phi along all three axes at once, their size, beside the surface; -1
+/// elsewhere and at the grid's border. Of white noise of variance s^2 they have the variance 6^3
+/// s^2; of planes, quadrics and anything that a line sweeps along an axis they have nothing. Runs
+/// over the elements.
 struct NoiseBody {
   VolumeView<const float> phi;
   const std::int32_t* voxel;
@@ -89,7 +93,9 @@ struct NoiseBody {
     const Extent n = phi.extent;
     const int v = voxel[i], x = v % n.x, y = v / n.x % n.y, z = v / n.x / n.y;
     size[i] = -1;
-    if (!(fabsf(phi.data[v]) <= 1) || x < 1 || y < 1 || z < 1 || x + 1 >= n.x || y + 1 >= n.y || z + 1 >= n.z) return;
+    if (!(fabsf(phi.data[v]) <= 1) || x < 1 || y < 1 || z < 1 || x + 1 >= n.x || y + 1 >= n.y ||
+        z + 1 >= n.z)
+      return;
     float sum = 0;
     for (int k = 0; k < 27; ++k) {
       const int dx = k % 3 - 1, dy = k / 3 % 3 - 1, dz = k / 9 - 1;
@@ -108,7 +114,8 @@ struct BandGeometry {
 
   FREEFLOW_HD float squared_distance(int i, int j) const {
     const int a = voxel[i], b = voxel[j];
-    const float dx = side[0] * float(a % extent.x - b % extent.x), dy = side[1] * float(a / extent.x % extent.y - b / extent.x % extent.y),
+    const float dx = side[0] * float(a % extent.x - b % extent.x),
+                dy = side[1] * float(a / extent.x % extent.y - b / extent.x % extent.y),
                 dz = side[2] * float(a / extent.x / extent.y - b / extent.x / extent.y);
     return fma_(dz, dz, fma_(dy, dy, dx * dx));
   }
@@ -121,7 +128,8 @@ struct ElementMapBody {
   FREEFLOW_HD void operator()(int i, int, int) const { element[voxel[i]] = i + 1; }
 };
 
-/// The m most similar within a radius: every voxel of the window is looked at. Runs over the rows of a slab.
+/// The m most similar within a radius: every voxel of the window is looked at. Runs over the rows
+/// of a slab.
 struct WindowSearchBody {
   PatchView patches;
   BandGeometry band;
@@ -146,9 +154,11 @@ struct WindowSearchBody {
         for (int x = low[0]; x <= high[0]; ++x) {
           const int j = element[(std::size_t(z) * n.y + y) * n.x + x] - 1;
           if (j < 0 || band.squared_distance(i, j) > radius * radius) continue;
-          const float d = patch_distance(patches.values + std::size_t(i) * patches.stride, patches.values + std::size_t(j) * patches.stride,
-                                         patches.stride);
-          if (filled == m && !(d < found.distance[list + m - 1])) continue;  // elements come by their number
+          const float d =
+              patch_distance(patches.values + std::size_t(i) * patches.stride,
+                             patches.values + std::size_t(j) * patches.stride, patches.stride);
+          if (filled == m && !(d < found.distance[list + m - 1]))
+            continue;  // elements come by their number
           int place = filled < m ? filled++ : m - 1;
           for (; place > 0 && found.distance[list + place - 1] > d; --place) {
             found.distance[list + place] = found.distance[list + place - 1];
@@ -176,7 +186,8 @@ struct WeightBody {
       const int j = found.index[list + k];
       float weight = 0;
       if (j >= 0) {
-        const float apart = inverse_c1 > 0 ? band.squared_distance(first + row, j) * inverse_c1 : 0.0f;
+        const float apart =
+            inverse_c1 > 0 ? band.squared_distance(first + row, j) * inverse_c1 : 0.0f;
         weight = exp_nonpositive(-fma_(found.distance[list + k], inverse_c2, apart));
       }
       found.distance[list + k] = weight;
@@ -188,7 +199,8 @@ struct WeightSumBody : MaxBody {
   SimilarView weights;
   FREEFLOW_HD double operator()(std::size_t i, int) const {
     double sum = 0;
-    for (int k = 0; k < weights.neighbours; ++k) sum += weights.distance[i * weights.neighbours + k];
+    for (int k = 0; k < weights.neighbours; ++k)
+      sum += weights.distance[i * weights.neighbours + k];
     return sum;
   }
 };
@@ -210,7 +222,9 @@ struct StepBody {
       if (j >= 0) sum = fma_(weights.distance[list + k], before[j] - own, sum);
     }
     const float moved = fma_(dt, sum, own), origin = start[first + row];
-    after[first + row] = moved < origin - limit ? origin - limit : moved > origin + limit ? origin + limit : moved;
+    after[first + row] = moved < origin - limit   ? origin - limit
+                         : moved > origin + limit ? origin + limit
+                                                  : moved;
   }
 };
 
@@ -224,7 +238,8 @@ struct ChangeMaxBody : MaxBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return fabsf(after[i] - before[i]); }
 };
 
-/// Beside the surface: the change of phi (term 0), phi itself (term 1), the elements there (term 2).
+/// Beside the surface: the change of phi (term 0), phi itself (term 1), the elements there (term
+/// 2).
 struct ShiftBody : SumBody {
   const float *before, *after;
   static constexpr int terms = 3;
@@ -241,25 +256,28 @@ struct ScatterBody {
   float shift, limit;
   float* phi;
   FREEFLOW_HD void operator()(int i, int, int) const {
-    const float start = phi[voxel[i]], moved = value[i] - shift, low = start - limit, high = start + limit;
+    const float start = phi[voxel[i]], moved = value[i] - shift, low = start - limit,
+                high = start + limit;
     phi[voxel[i]] = moved < low ? low : moved > high ? high : moved;
   }
 };
 
-/// Marks both ends of every edge of the grid that one of two surfaces (zeros) cuts where the other one cuts none within `limit`. Runs over
-/// the volume; marks stay. Lengths in mean sides.
+/// Marks both ends of every edge of the grid that one of two surfaces (zeros) cuts where the other
+/// one cuts none within `limit`. Runs over the volume; marks stay. Lengths in mean sides.
 struct StrayBody {
   VolumeView<const float> before, after;
   float side[3], limit;
   VolumeView<float> marked;
 
   /// Where a surface cuts the edge from voxel i to j, as a part of the edge; -1 where it does not.
-  static FREEFLOW_HD float cut(const VolumeView<const float>& surface, std::size_t i, std::size_t j) {
+  static FREEFLOW_HD float cut(const VolumeView<const float>& surface, std::size_t i,
+                               std::size_t j) {
     const float a = surface.data[i], b = surface.data[j];
     return (a <= 0) == (b <= 0) ? -1.0f : a / (a - b);
   }
 
-  /// Whether `other` has a cut within the limit of a point (in voxels). Looks around it in growing windows, for most are found at once.
+  /// Whether `other` has a cut within the limit of a point (in voxels). Looks around it in growing
+  /// windows, for most are found at once.
   FREEFLOW_HD bool is_met(const VolumeView<const float>& other, const float (&point)[3]) const {
     const Extent n = other.extent;
     const std::size_t step[3] = {1, std::size_t(n.x), std::size_t(n.x) * n.y};
@@ -294,7 +312,8 @@ struct StrayBody {
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = before.extent;
     const int at[3] = {x, y, z};
-    const std::size_t step[3] = {1, std::size_t(n.x), std::size_t(n.x) * n.y}, i = before.offset(x, y, z);
+    const std::size_t step[3] = {1, std::size_t(n.x), std::size_t(n.x) * n.y},
+                      i = before.offset(x, y, z);
     for (int a = 0; a < 3; ++a)
       for (int end = 0; end < 2; ++end) {  // this voxel is the edge's lower end, or its upper one
         if (end == 0 ? at[a] + 1 == n[a] : at[a] == 0) continue;
@@ -320,8 +339,8 @@ struct MarkCountBody : SumBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return marked[i]; }
 };
 
-/// Takes phi back to what it was in the marked voxels, and within `reach` of them where it changed its sign. Runs over the elements; reach
-/// in mean sides.
+/// Takes phi back to what it was in the marked voxels, and within `reach` of them where it changed
+/// its sign. Runs over the elements; reach in mean sides.
 struct HoldBody {
   BandGeometry band;
   VolumeView<const float> marked, before;
@@ -341,7 +360,8 @@ struct HoldBody {
     for (int z = low[2]; z <= high[2]; ++z)
       for (int y = low[1]; y <= high[1]; ++y)
         for (int x = low[0]; x <= high[0]; ++x) {
-          const float dx = band.side[0] * float(x - at[0]), dy = band.side[1] * float(y - at[1]), dz = band.side[2] * float(z - at[2]);
+          const float dx = band.side[0] * float(x - at[0]), dy = band.side[1] * float(y - at[1]),
+                      dz = band.side[2] * float(z - at[2]);
           if (marked(x, y, z) != 0 && fma_(dz, dz, fma_(dy, dy, dx * dx)) <= reach * reach) {
             phi.data[v] = before.data[v];
             return;

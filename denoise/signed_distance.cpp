@@ -18,14 +18,16 @@ Sides sides_of(const Geometry& g) {
   return sides;
 }
 
-Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceSeed>& seed, VolumeView<const float> inside) {
+Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceSeed>& seed,
+                          VolumeView<const float> inside) {
   const Extent n = g.extent;
   const std::size_t count = n.count();
   {
     const ReduceWorkspace work(ctx, count, 1);
     const Buffer<double> seeds(ctx, 1);
     reduce(ctx, count, 1, SeedCountBody{{}, seed.data()}, work, seeds.data());
-    if (seeds.to_host(ctx)[0] == 0 && !ctx.rehearses()) throw RegistrationError("there is no surface: all voxels lie on one side of it");
+    if (seeds.to_host(ctx)[0] == 0 && !ctx.rehearses())
+      throw RegistrationError("there is no surface: all voxels lie on one side of it");
   }
   const Sides sides = sides_of(g);
   Buffer<std::int32_t> a(ctx, count), b(ctx, count);
@@ -33,11 +35,15 @@ Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceS
     const Buffer<std::int32_t> site(ctx, count);
     const Buffer<double> from(ctx, count);
     for_each_voxel(ctx, Extent{n.y, n.z, 1}, NearestInRowBody{seed.data(), n, a.data()});
-    for_each_voxel(ctx, Extent{n.x, n.z, 1}, EnvelopeBody{a.data(), n, sides, 1, b.data(), site.data(), from.data()});
-    for_each_voxel(ctx, Extent{n.x, n.y, 1}, EnvelopeBody{b.data(), n, sides, 2, a.data(), site.data(), from.data()});
+    for_each_voxel(ctx, Extent{n.x, n.z, 1},
+                   EnvelopeBody{a.data(), n, sides, 1, b.data(), site.data(), from.data()});
+    for_each_voxel(ctx, Extent{n.x, n.y, 1},
+                   EnvelopeBody{b.data(), n, sides, 2, a.data(), site.data(), from.data()});
   }
   Volume<float> distance(ctx, g);
-  for_each_voxel(ctx, n, DistanceBody{seed.data(), a.data(), inside, sides, float(unit_of(g)), distance.view()});
+  for_each_voxel(
+      ctx, n,
+      DistanceBody{seed.data(), a.data(), inside, sides, float(unit_of(g)), distance.view()});
   return distance;
 }
 
@@ -55,7 +61,8 @@ Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double i
   return distance_to(ctx, g, seed, mask.view());
 }
 
-Volume<float> signed_distance(Context& ctx, const Geometry& geometry, const std::vector<SurfaceSeed>& seeds,
+Volume<float> signed_distance(Context& ctx, const Geometry& geometry,
+                              const std::vector<SurfaceSeed>& seeds,
                               const std::vector<float>& inside) {
   geometry.validate("the distance");
   require(seeds.size() == geometry.extent.count(), "the number of seeds does not fit the geometry");

@@ -1,5 +1,5 @@
-// Same maths as the CPU. A line of the transform is walked by one thread; its scratch lies as the volume does, so that neighbouring
-// threads read neighbouring words along y and z.
+// Same maths as the CPU. A line of the transform is walked by one thread; its scratch lies as the
+// volume does, so that neighbouring threads read neighbouring words along y and z.
 #include <freeflow/denoise/signed_distance_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>

@@ -9,23 +9,30 @@ namespace freeflow {
 
 namespace {
 
-/// The grid with a border of outside around it, so that nothing needs a check and all of the border's outside is one part.
+/// The grid with a border of outside around it, so that nothing needs a check and all of the
+/// border's outside is one part.
 struct Padded {
   Extent extent;
   std::vector<std::uint8_t> inside;
 
-  Padded(const std::vector<std::uint8_t>& given, Extent n) : extent{n.x + 2, n.y + 2, n.z + 2}, inside(extent.count(), 0) {
+  Padded(const std::vector<std::uint8_t>& given, Extent n)
+      : extent{n.x + 2, n.y + 2, n.z + 2}, inside(extent.count(), 0) {
     for (int z = 0; z < n.z; ++z)
       for (int y = 0; y < n.y; ++y)
-        for (int x = 0; x < n.x; ++x) inside[at(x + 1, y + 1, z + 1)] = given[(std::size_t(z) * n.y + y) * n.x + x] != 0;
+        for (int x = 0; x < n.x; ++x)
+          inside[at(x + 1, y + 1, z + 1)] = given[(std::size_t(z) * n.y + y) * n.x + x] != 0;
   }
-  std::size_t at(int x, int y, int z) const { return (std::size_t(z) * extent.y + y) * extent.x + x; }
+  std::size_t at(int x, int y, int z) const {
+    return (std::size_t(z) * extent.y + y) * extent.x + x;
+  }
 };
 
 /// Disjoint sets of voxels with path halving.
 class Sets {
  public:
-  explicit Sets(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  explicit Sets(std::size_t count) : parent_(count) {
+    std::iota(parent_.begin(), parent_.end(), 0u);
+  }
   std::uint32_t root(std::uint32_t i) {
     while (parent_[i] != i) i = parent_[i] = parent_[parent_[i]];
     return i;
@@ -40,18 +47,23 @@ class Sets {
   std::vector<std::uint32_t> parent_;
 };
 
-/// Vertices - edges + faces - cubes of the union of the closed voxels. A cell belongs to the voxels around its lowest vertex's corner.
+/// Vertices - edges + faces - cubes of the union of the closed voxels. A cell belongs to the voxels
+/// around its lowest vertex's corner.
 std::int64_t euler_number(const Padded& p) {
   std::int64_t euler = 0;
   for (int z = 1; z < p.extent.z; ++z)
     for (int y = 1; y < p.extent.y; ++y)
       for (int x = 1; x < p.extent.x; ++x) {
-        const auto in = [&](int dx, int dy, int dz) { return p.inside[p.at(x - dx, y - dy, z - dz)] != 0; };
+        const auto in = [&](int dx, int dy, int dz) {
+          return p.inside[p.at(x - dx, y - dy, z - dz)] != 0;
+        };
         const bool c = in(0, 0, 0), cx = in(1, 0, 0), cy = in(0, 1, 0), cz = in(0, 0, 1);
         const bool face_yz = c || cx, face_xz = c || cy, face_xy = c || cz;
-        const bool edge_x = face_xz || cz || in(0, 1, 1), edge_y = face_yz || cz || in(1, 0, 1), edge_z = face_yz || cy || in(1, 1, 0);
+        const bool edge_x = face_xz || cz || in(0, 1, 1), edge_y = face_yz || cz || in(1, 0, 1),
+                   edge_z = face_yz || cy || in(1, 1, 0);
         const bool vertex = edge_x || edge_y || edge_z || in(1, 1, 1);
-        euler += int(vertex) - (int(edge_x) + int(edge_y) + int(edge_z)) + (int(face_yz) + int(face_xz) + int(face_xy)) - int(c);
+        euler += int(vertex) - (int(edge_x) + int(edge_y) + int(edge_z)) +
+                 (int(face_yz) + int(face_xz) + int(face_xy)) - int(c);
       }
   return euler;
 }
@@ -69,7 +81,9 @@ Sets connected(const Padded& p) {
               const int u = x + dx, v = y + dy, w = z + dz;
               if (u < 0 || v < 0 || w < 0 || u >= p.extent.x || v >= p.extent.y) continue;
               const std::size_t j = p.at(u, v, w);
-              if (p.inside[i] != p.inside[j] || (!p.inside[i] && std::abs(dx) + std::abs(dy) + std::abs(dz) > 1)) continue;
+              if (p.inside[i] != p.inside[j] ||
+                  (!p.inside[i] && std::abs(dx) + std::abs(dy) + std::abs(dz) > 1))
+                continue;
               sets.join(std::uint32_t(i), std::uint32_t(j));
             }
       }
@@ -94,7 +108,9 @@ Topology topology_of(const std::vector<std::uint8_t>& inside, Extent n) {
   for (int z = 1; z <= n.z; ++z)
     for (int y = 1; y <= n.y; ++y)
       for (int x = 1; x <= n.x; ++x)
-        if ((x == 1 || y == 1 || z == 1 || x == n.x || y == n.y || z == n.z) && p.inside[p.at(x, y, z)]) t.touches_border = true;
+        if ((x == 1 || y == 1 || z == 1 || x == n.x || y == n.y || z == n.z) &&
+            p.inside[p.at(x, y, z)])
+          t.touches_border = true;
   return t;
 }
 

@@ -1,5 +1,6 @@
-// The topology of the inside of a surface, on the host: denoising may join parts, close holes and drop specks, and says so.
-// Voxels are closed cubes: those that share a corner belong together, and the outside hangs together by faces.
+// The topology of the inside of a surface, on the host: denoising may join parts, close holes and
+// drop specks, and says so. Voxels are closed cubes: those that share a corner belong together, and
+// the outside hangs together by faces.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,9 @@ HostField read_nifti_field(const std::string& path) {
   if (header.size[3] != 1 || header.size[4] != 3 || header.intent_code != nifti_intent_vector)
     fail_reading(path, "it is not a displacement field (x, y, z, 1, 3 with intent 1007)");
   if (header.intent_name.starts_with("NREG"))
-    fail_reading(path, "it is a NiftyReg transform, whose vectors mean something else; convert it to an ITK displacement field");
+    fail_reading(path,
+                 "it is a NiftyReg transform, whose vectors mean something else; convert it to an "
+                 "ITK displacement field");
   require_volume(path, header.extent());
   HostField field;
   field.geometry = nifti_geometry(header, field.warnings);
@@ -36,7 +38,8 @@ HostField read_other_field(const std::string& path, FileFormat format) {
   check_raw_data(path, format);
   const ItkImage read = read_itk_image(path, format);
   if (read.components != 3)
-    fail_reading(path, "it is not a displacement field: its voxels have " + std::to_string(read.components) + " components instead of 3");
+    fail_reading(path, "it is not a displacement field: its voxels have " +
+                           std::to_string(read.components) + " components instead of 3");
   HostField field;
   field.geometry = read.geometry;
   make_orthonormal(path, field.geometry, field.warnings);
@@ -51,7 +54,8 @@ HostField read_other_field(const std::string& path, FileFormat format) {
 }  // namespace
 
 void to_voxels(const std::string& path, HostField& field) {
-  if (!std::all_of(field.planes.begin(), field.planes.end(), [](float value) { return std::isfinite(value); }))
+  if (!std::all_of(field.planes.begin(), field.planes.end(),
+                   [](float value) { return std::isfinite(value); }))
     fail_reading(path, "the displacement field has numbers that are not finite");
   const Eigen::Matrix3d world_to_index = field.geometry.world_to_index().linear();
   const std::size_t count = field.geometry.extent.count();
@@ -59,13 +63,15 @@ void to_voxels(const std::string& path, HostField& field) {
   for (std::size_t voxel = 0; voxel < count; ++voxel) {
     const Eigen::Vector3d world_mm(u[voxel], u[count + voxel], u[2 * count + voxel]);
     const Eigen::Vector3d in_voxels = world_to_index * world_mm;
-    for (int component = 0; component < 3; ++component) u[std::size_t(component) * count + voxel] = float(in_voxels[component]);
+    for (int component = 0; component < 3; ++component)
+      u[std::size_t(component) * count + voxel] = float(in_voxels[component]);
   }
 }
 
 HostField read_displacement(const std::string& path) {
   const FileFormat format = format_to_read(path);
-  HostField field = format == FileFormat::nifti ? read_nifti_field(path) : read_other_field(path, format);
+  HostField field =
+      format == FileFormat::nifti ? read_nifti_field(path) : read_other_field(path, format);
   to_voxels(path, field);
   return field;
 }
@@ -75,16 +81,19 @@ DisplacementField read_displacement(Context& ctx, const std::string& path) {
   return DisplacementField(ctx, field.geometry, field.planes);
 }
 
-void write_displacement(const std::string& path, const Geometry& geometry, std::span<const float> planes, int threads) {
+void write_displacement(const std::string& path, const Geometry& geometry,
+                        std::span<const float> planes, int threads) {
   const std::size_t count = geometry.extent.count();
   require(planes.size() == 3 * count, "the number of displacements does not fit the geometry");
   const Eigen::Matrix3d to_world = geometry.index_to_world().linear();
   std::vector<float> world_mm(3 * count);
 #pragma omp parallel for schedule(static) num_threads(threads > 0 ? threads : omp_get_max_threads())
   for (std::size_t voxel = 0; voxel < count; ++voxel) {
-    const Eigen::Vector3d in_voxels(planes[voxel], planes[count + voxel], planes[2 * count + voxel]);
+    const Eigen::Vector3d in_voxels(planes[voxel], planes[count + voxel],
+                                    planes[2 * count + voxel]);
     const Eigen::Vector3d vector = to_world * in_voxels;
-    for (int component = 0; component < 3; ++component) world_mm[3 * voxel + std::size_t(component)] = float(vector[component]);
+    for (int component = 0; component < 3; ++component)
+      world_mm[3 * voxel + std::size_t(component)] = float(vector[component]);
   }
   write_voxels(path, geometry, 3, StoredType::float32, world_mm.data(), threads);
 }

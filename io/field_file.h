@@ -1,5 +1,6 @@
-// Displacement fields in files, as ITK and ANTs write them: NIfTI-1 of five dimensions (x, y, z, 1, 3) with intent 1007 (vector), or
-// MetaImage and NRRD of 3-vectors; LPS components in millimetres. In memory a field is in voxels along its grid's own axes.
+// Displacement fields in files, as ITK and ANTs write them: NIfTI-1 of five dimensions (x, y, z, 1,
+// 3) with intent 1007 (vector), or MetaImage and NRRD of 3-vectors; LPS components in millimetres.
+// In memory a field is in voxels along its grid's own axes.
 #pragma once
 
 #include <span>
@@ -10,25 +11,30 @@
 
 namespace freeflow {
 
-/// A displacement field in host memory, laid out as DisplacementField: all x components, then all y, then all z, in voxels.
+/// A displacement field in host memory, laid out as DisplacementField: all x components, then all
+/// y, then all z, in voxels.
 struct HostField {
   Geometry geometry;
   std::vector<float> planes;
-  /// One sentence each, for the user: an orientation that was repaired or that others read differently.
+  /// One sentence each, for the user: an orientation that was repaired or that others read
+  /// differently.
   std::vector<std::string> warnings;
 };
 
-/// Makes displacements of millimetres (LPS) ones of voxels along the grid's axes. `path` is for the message: throws IoError for a number
-/// that is not finite.
+/// Makes displacements of millimetres (LPS) ones of voxels along the grid's axes. `path` is for the
+/// message: throws IoError for a number that is not finite.
 void to_voxels(const std::string& path, HostField& field);
 
-/// Throws IoError when the file is unusable as read_image says, is no field of 3-vectors, or holds a number that is not finite.
+/// Throws IoError when the file is unusable as read_image says, is no field of 3-vectors, or holds
+/// a number that is not finite.
 HostField read_displacement(const std::string& path);
 DisplacementField read_displacement(Context& ctx, const std::string& path);
 
-/// Writes .nii, .nii.gz, .mha or .nrrd by the extension, as float32. `planes` as in HostField. `threads` compress .nii.gz, 0 for all
-/// that OpenMP offers. Throws IoError, or InvalidArgument when the number of displacements does not fit the geometry.
-void write_displacement(const std::string& path, const Geometry& geometry, std::span<const float> planes, int threads = 0);
+/// Writes .nii, .nii.gz, .mha or .nrrd by the extension, as float32. `planes` as in HostField.
+/// `threads` compress .nii.gz, 0 for all that OpenMP offers. Throws IoError, or InvalidArgument
+/// when the number of displacements does not fit the geometry.
+void write_displacement(const std::string& path, const Geometry& geometry,
+                        std::span<const float> planes, int threads = 0);
 /// Waits for the device and uses its context's threads.
 void write_displacement(Context& ctx, const std::string& path, const DisplacementField& field);
 

@@ -13,14 +13,20 @@
 
 namespace freeflow {
 
-void fail_reading(const std::string& path, const std::string& reason) { throw IoError("cannot read '" + path + "': " + reason); }
+void fail_reading(const std::string& path, const std::string& reason) {
+  throw IoError("cannot read '" + path + "': " + reason);
+}
 
-void fail_writing(const std::string& path, const std::string& reason) { throw IoError("cannot write '" + path + "': " + reason); }
+void fail_writing(const std::string& path, const std::string& reason) {
+  throw IoError("cannot write '" + path + "': " + reason);
+}
 
 bool has_extension(const std::string& path, const std::string& extension) {
   if (path.size() <= extension.size()) return false;
-  return std::equal(extension.begin(), extension.end(), path.end() - std::ptrdiff_t(extension.size()),
-                    [](char wanted, char found) { return wanted == std::tolower(static_cast<unsigned char>(found)); });
+  return std::equal(extension.begin(), extension.end(),
+                    path.end() - std::ptrdiff_t(extension.size()), [](char wanted, char found) {
+                      return wanted == std::tolower(static_cast<unsigned char>(found));
+                    });
 }
 
 namespace {
@@ -41,7 +47,10 @@ bool is_image_format(const std::string& path) { return format_of(path).has_value
 
 FileFormat format_to_read(const std::string& path) {
   const std::optional<FileFormat> format = format_of(path);
-  if (!format) fail_reading(path, "its extension names no known format; use .nii, .nii.gz, .hdr/.img, .mha, .mhd, .nrrd or .nhdr");
+  if (!format)
+    fail_reading(path,
+                 "its extension names no known format; use .nii, .nii.gz, .hdr/.img, .mha, .mhd, "
+                 ".nrrd or .nhdr");
   return *format;
 }
 
@@ -49,7 +58,8 @@ FileFormat format_to_write(const std::string& path) {
   if (has_extension(path, ".nii") || has_extension(path, ".nii.gz")) return FileFormat::nifti;
   if (has_extension(path, ".mha")) return FileFormat::metaimage;
   if (has_extension(path, ".nrrd")) return FileFormat::nrrd;
-  fail_writing(path, "its extension names no format that is written; use .nii, .nii.gz, .mha or .nrrd");
+  fail_writing(path,
+               "its extension names no format that is written; use .nii, .nii.gz, .mha or .nrrd");
 }
 
 std::uint64_t size_of_readable_file(const std::string& path) {
@@ -58,7 +68,8 @@ std::uint64_t size_of_readable_file(const std::string& path) {
   if (!std::filesystem::exists(status)) fail_reading(path, "there is no such file");
   if (std::filesystem::is_directory(status)) fail_reading(path, "it is a folder, not a file");
   errno = 0;
-  if (!std::ifstream(path, std::ios::binary)) fail_reading(path, errno ? std::strerror(errno) : "it cannot be opened");
+  if (!std::ifstream(path, std::ios::binary))
+    fail_reading(path, errno ? std::strerror(errno) : "it cannot be opened");
   const std::uint64_t bytes = std::filesystem::file_size(path, error);
   if (error) fail_reading(path, error.message());
   if (bytes == 0) fail_reading(path, "the file is empty");
@@ -66,37 +77,43 @@ std::uint64_t size_of_readable_file(const std::string& path) {
 }
 
 void fail_truncated(const std::string& path, std::uint64_t present, std::uint64_t declared) {
-  fail_reading(path, "file ends after " + std::to_string(present) + " of " + std::to_string(declared) + " voxels");
+  fail_reading(path, "file ends after " + std::to_string(present) + " of " +
+                         std::to_string(declared) + " voxels");
 }
 
 std::uint64_t count_voxels(const std::string& path, std::span<const std::int64_t> sizes) {
   std::string shape;
-  for (const std::int64_t size : sizes) shape += (shape.empty() ? "" : " x ") + std::to_string(size);
+  for (const std::int64_t size : sizes)
+    shape += (shape.empty() ? "" : " x ") + std::to_string(size);
   constexpr std::int64_t max_voxels = 2147483647;
   std::int64_t voxels = 1;
   for (const std::int64_t size : sizes) {
     if (size <= 0) fail_reading(path, "its header declares a size of " + shape + " voxels");
-    // A product that has passed the limit stays there: it cannot overflow, whatever the header says.
+    // A product that has passed the limit stays there: it cannot overflow, whatever the header
+    // says.
     voxels = voxels > max_voxels / size ? max_voxels + 1 : voxels * size;
   }
   if (voxels > max_voxels)
-    fail_reading(path,
-                 "its " + shape + " voxels are more than the " + std::to_string(max_voxels) + " that can be used; crop or downsample it");
+    fail_reading(path, "its " + shape + " voxels are more than the " + std::to_string(max_voxels) +
+                           " that can be used; crop or downsample it");
   return std::uint64_t(voxels);
 }
 
-void check_size(const std::string& path, std::uint64_t voxels, std::uint64_t voxel_bytes, std::uint64_t stored_bytes, bool compressed) {
+void check_size(const std::string& path, std::uint64_t voxels, std::uint64_t voxel_bytes,
+                std::uint64_t stored_bytes, bool compressed) {
   constexpr std::uint64_t max_deflate_ratio = 1032;
-  if (!compressed && voxels * voxel_bytes > stored_bytes) fail_truncated(path, stored_bytes / voxel_bytes, voxels);
+  if (!compressed && voxels * voxel_bytes > stored_bytes)
+    fail_truncated(path, stored_bytes / voxel_bytes, voxels);
   if (compressed && voxels * voxel_bytes > max_deflate_ratio * stored_bytes)
-    fail_reading(path, "its header declares " + std::to_string(voxels) + " voxels, more than " + std::to_string(stored_bytes) +
-                           " compressed bytes can hold");
+    fail_reading(path, "its header declares " + std::to_string(voxels) + " voxels, more than " +
+                           std::to_string(stored_bytes) + " compressed bytes can hold");
 }
 
 void require_volume(const std::string& path, const Extent& extent) {
   if (extent.x > 1 && extent.y > 1 && extent.z > 1) return;
-  fail_reading(path, "it is a 2-D image (" + std::to_string(extent.x) + " x " + std::to_string(extent.y) + " x " +
-                         std::to_string(extent.z) + " voxels); a volume is needed");
+  fail_reading(path, "it is a 2-D image (" + std::to_string(extent.x) + " x " +
+                         std::to_string(extent.y) + " x " + std::to_string(extent.z) +
+                         " voxels); a volume is needed");
 }
 
 }  // namespace freeflow

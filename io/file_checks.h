@@ -1,4 +1,5 @@
-// Private to io: which format a file name means, the checks that all readers share, and the two forms of an IoError.
+// Private to io: which format a file name means, the checks that all readers share, and the two
+// forms of an IoError.
 #pragma once
 
 #include <cstdint>
@@ -29,16 +30,20 @@ bool has_extension(const std::string& path, const std::string& extension);
 /// Size in bytes. Throws IoError when the file is missing, a directory, unreadable or empty.
 std::uint64_t size_of_readable_file(const std::string& path);
 
-/// The product of the sizes. Throws IoError when one is not positive or when there are more voxels than 32-bit indices reach.
+/// The product of the sizes. Throws IoError when one is not positive or when there are more voxels
+/// than 32-bit indices reach.
 std::uint64_t count_voxels(const std::string& path, std::span<const std::int64_t> sizes);
 
-/// Throws IoError when that many voxels cannot be in the `stored_bytes` that the file has for them; call it before allocating.
-void check_size(const std::string& path, std::uint64_t voxels, std::uint64_t voxel_bytes, std::uint64_t stored_bytes, bool compressed);
+/// Throws IoError when that many voxels cannot be in the `stored_bytes` that the file has for them;
+/// call it before allocating.
+void check_size(const std::string& path, std::uint64_t voxels, std::uint64_t voxel_bytes,
+                std::uint64_t stored_bytes, bool compressed);
 
 /// Throws IoError when a side is a single voxel.
 void require_volume(const std::string& path, const Extent& extent);
 
 /// "'x.nii': file ends after 12 of 7221032 voxels" as an IoError.
-[[noreturn]] void fail_truncated(const std::string& path, std::uint64_t present, std::uint64_t declared);
+[[noreturn]] void fail_truncated(const std::string& path, std::uint64_t present,
+                                 std::uint64_t declared);
 
 }  // namespace freeflow

@@ -18,8 +18,11 @@ namespace {
 HostImage read_nifti_image(const std::string& path) {
   const NiftiHeader header = read_nifti_header(path);
   if (header.size[4] != 1)
-    fail_reading(path, "its voxels are vectors of " + std::to_string(header.size[4]) + " components; a scalar image is needed");
-  if (header.size[3] != 1) fail_reading(path, "it holds " + std::to_string(header.size[3]) + " volumes; extract one of them");
+    fail_reading(path, "its voxels are vectors of " + std::to_string(header.size[4]) +
+                           " components; a scalar image is needed");
+  if (header.size[3] != 1)
+    fail_reading(path,
+                 "it holds " + std::to_string(header.size[3]) + " volumes; extract one of them");
   require_volume(path, header.extent());
   HostImage image;
   image.geometry = nifti_geometry(header, image.warnings);
@@ -32,7 +35,8 @@ HostImage read_other_image(const std::string& path, FileFormat format) {
   check_raw_data(path, format);
   ItkImage read = read_itk_image(path, format);
   if (read.components != 1)
-    fail_reading(path, "its voxels are vectors of " + std::to_string(read.components) + " components; a scalar image is needed");
+    fail_reading(path, "its voxels are vectors of " + std::to_string(read.components) +
+                           " components; a scalar image is needed");
   require_volume(path, read.geometry.extent);
   HostImage image;
   image.geometry = read.geometry;
@@ -49,9 +53,11 @@ void mark_nonfinite(const std::string& path, HostImage& image) {
     voxel = std::numeric_limits<float>::quiet_NaN();
     ++image.nonfinite_voxels;
   }
-  if (image.nonfinite_voxels == image.voxels.size()) fail_reading(path, "none of its voxels is finite");
+  if (image.nonfinite_voxels == image.voxels.size())
+    fail_reading(path, "none of its voxels is finite");
   if (image.nonfinite_voxels > 0)
-    image.warnings.push_back("'" + path + "': " + std::to_string(image.nonfinite_voxels) + " of " + std::to_string(image.voxels.size()) +
+    image.warnings.push_back("'" + path + "': " + std::to_string(image.nonfinite_voxels) + " of " +
+                             std::to_string(image.voxels.size()) +
                              " voxels are NaN or infinite and count as outside");
 }
 
@@ -62,7 +68,8 @@ T stored_value(float voxel) {
   } else {
     using Limits = std::numeric_limits<T>;
     if (std::isnan(voxel)) return 0;
-    // The largest 32- and 64-bit integers round up in these types, so that the comparison must include equality.
+    // The largest 32- and 64-bit integers round up in these types, so that the comparison must
+    // include equality.
     const double rounded = std::nearbyint(double(voxel));
     if (rounded <= double(Limits::min())) return Limits::min();
     if (rounded >= double(Limits::max())) return Limits::max();
@@ -74,15 +81,20 @@ T stored_value(float voxel) {
 
 HostImage read_image(const std::string& path) {
   const FileFormat format = format_to_read(path);
-  HostImage image = format == FileFormat::nifti ? read_nifti_image(path) : read_other_image(path, format);
+  HostImage image =
+      format == FileFormat::nifti ? read_nifti_image(path) : read_other_image(path, format);
   mark_nonfinite(path, image);
   return image;
 }
 
-Volume<float> to_volume(Context& ctx, const HostImage& image) { return Volume<float>(ctx, image.geometry, image.voxels); }
+Volume<float> to_volume(Context& ctx, const HostImage& image) {
+  return Volume<float>(ctx, image.geometry, image.voxels);
+}
 
-void write_image(const std::string& path, const Geometry& geometry, const std::vector<float>& voxels, StoredType type, int threads) {
-  require(voxels.size() == geometry.extent.count(), "the number of voxels does not fit the geometry");
+void write_image(const std::string& path, const Geometry& geometry,
+                 const std::vector<float>& voxels, StoredType type, int threads) {
+  require(voxels.size() == geometry.extent.count(),
+          "the number of voxels does not fit the geometry");
   with_stored_type(type, [&](auto value) {
     using T = decltype(value);
     if constexpr (std::is_same_v<T, float>) {

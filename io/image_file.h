@@ -1,5 +1,6 @@
-// Images in files: NIfTI-1 (.nii, .nii.gz, .hdr/.img), MetaImage (.mha, .mhd) and NRRD (.nrrd, .nhdr). World axes are LPS
-// millimetres, whatever the format stores. No ITK type appears in this header.
+// Images in files: NIfTI-1 (.nii, .nii.gz, .hdr/.img), MetaImage (.mha, .mhd) and NRRD (.nrrd,
+// .nhdr). World axes are LPS millimetres, whatever the format stores. No ITK type appears in this
+// header.
 #pragma once
 
 #include <cstddef>
@@ -14,26 +15,31 @@ namespace freeflow {
 /// A scalar volume in host memory.
 struct HostImage {
   Geometry geometry;
-  /// x fastest; the file's scaling is applied. NaN where the file has NaN, infinity or a number too large for float.
+  /// x fastest; the file's scaling is applied. NaN where the file has NaN, infinity or a number too
+  /// large for float.
   std::vector<float> voxels;
   /// The voxel type in the file.
   StoredType stored_type = StoredType::float32;
   std::size_t nonfinite_voxels = 0;
-  /// One sentence each, for the user: voxels that count as outside, an orientation that was repaired or that others read differently.
+  /// One sentence each, for the user: voxels that count as outside, an orientation that was
+  /// repaired or that others read differently.
   std::vector<std::string> warnings;
 };
 
-/// Reads a volume of any real voxel type. Throws IoError with one sentence when the file is missing, of another kind, truncated or
-/// damaged, when it is not one scalar volume (2-D, several volumes, vectors, RGB, complex), when its axes are sheared or when no voxel
-/// is finite. Header sizes are checked against the file before memory is allocated.
+/// Reads a volume of any real voxel type. Throws IoError with one sentence when the file is
+/// missing, of another kind, truncated or damaged, when it is not one scalar volume (2-D, several
+/// volumes, vectors, RGB, complex), when its axes are sheared or when no voxel is finite. Header
+/// sizes are checked against the file before memory is allocated.
 HostImage read_image(const std::string& path);
 
 Volume<float> to_volume(Context& ctx, const HostImage& image);
 
-/// Writes .nii, .nii.gz, .mha or .nrrd by the extension, with the voxels (x fastest) stored as `type`. Integer types round to the
-/// nearest and clamp to their range; NaN becomes 0. `threads` compress .nii.gz, 0 for all that OpenMP offers; the bytes do not depend
-/// on it. Throws IoError, or InvalidArgument when the number of voxels does not fit the geometry.
-void write_image(const std::string& path, const Geometry& geometry, const std::vector<float>& voxels, StoredType type = StoredType::float32,
+/// Writes .nii, .nii.gz, .mha or .nrrd by the extension, with the voxels (x fastest) stored as
+/// `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0. `threads`
+/// compress .nii.gz, 0 for all that OpenMP offers; the bytes do not depend on it. Throws IoError,
+/// or InvalidArgument when the number of voxels does not fit the geometry.
+void write_image(const std::string& path, const Geometry& geometry,
+                 const std::vector<float>& voxels, StoredType type = StoredType::float32,
                  int threads = 0);
 
 }  // namespace freeflow

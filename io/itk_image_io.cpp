@@ -21,7 +21,8 @@ namespace {
 using ComponentType = itk::ImageIOBase::IOComponentType;
 
 itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
-  // Images are read on several threads at once, but ITK sets up its factories at the first New without a lock.
+  // Images are read on several threads at once, but ITK sets up its factories at the first New
+  // without a lock.
   static std::mutex one_at_a_time;
   const std::lock_guard lock(one_at_a_time);
   itk::ImageIOBase::Pointer io;
@@ -38,8 +39,11 @@ itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
 std::string reason_of(const itk::ExceptionObject& error) {
   std::string text = error.GetDescription();
   if (text.find("Reason: Success") != std::string::npos) return "ITK cannot parse its header";
-  if (const auto innermost = text.rfind("[nrrd] "); innermost != std::string::npos) text.erase(0, text.find(": ", innermost) + 2);
-  if (const auto end = text.find("): "); text.starts_with("ITK ERROR: ") && end != std::string::npos) text.erase(0, end + 3);
+  if (const auto innermost = text.rfind("[nrrd] "); innermost != std::string::npos)
+    text.erase(0, text.find(": ", innermost) + 2);
+  if (const auto end = text.find("): ");
+      text.starts_with("ITK ERROR: ") && end != std::string::npos)
+    text.erase(0, end + 3);
   while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
   return "ITK says: " + text;
@@ -88,29 +92,35 @@ Geometry geometry_of(itk::ImageIOBase& io) {
 
 itk::ImageIORegion whole_region(itk::ImageIOBase& io) {
   itk::ImageIORegion region(io.GetNumberOfDimensions());
-  for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis) region.SetSize(axis, io.GetDimensions(axis));
+  for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis)
+    region.SetSize(axis, io.GetDimensions(axis));
   return region;
 }
 
 void require_three_dimensions(const std::string& path, itk::ImageIOBase& io) {
   const unsigned dimensions = io.GetNumberOfDimensions();
-  if (dimensions < 3) fail_reading(path, "it has " + std::to_string(dimensions) + " dimensions; three are needed");
+  if (dimensions < 3)
+    fail_reading(path, "it has " + std::to_string(dimensions) + " dimensions; three are needed");
   for (unsigned axis = 3; axis < dimensions; ++axis)
     if (io.GetDimensions(axis) != 1)
-      fail_reading(path, "it holds " + std::to_string(io.GetDimensions(axis)) + " volumes; extract one of them");
+      fail_reading(path, "it holds " + std::to_string(io.GetDimensions(axis)) +
+                             " volumes; extract one of them");
 }
 
 void require_plain_numbers(const std::string& path, itk::ImageIOBase& io) {
   using Pixel = itk::ImageIOBase::IOPixelType;
   const Pixel pixel = io.GetPixelType();
-  if (pixel == Pixel::RGB || pixel == Pixel::RGBA) fail_reading(path, "its voxels are RGB colours; save a scalar image");
-  if (pixel == Pixel::COMPLEX) fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
+  if (pixel == Pixel::RGB || pixel == Pixel::RGBA)
+    fail_reading(path, "its voxels are RGB colours; save a scalar image");
+  if (pixel == Pixel::COMPLEX)
+    fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
 }
 
 /// ITK's writers print to stderr when a file cannot be opened.
 void require_writable(const std::string& path) {
   errno = 0;
-  if (!std::ofstream(path, std::ios::binary)) fail_writing(path, errno ? std::strerror(errno) : "it cannot be opened");
+  if (!std::ofstream(path, std::ios::binary))
+    fail_writing(path, errno ? std::strerror(errno) : "it cannot be opened");
 }
 
 }  // namespace
@@ -122,7 +132,8 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
     require_three_dimensions(path, *io);
     return geometry_of(*io);
   } catch (const itk::ExceptionObject& error) {
-    if (std::string(error.GetDescription()).find("orthonormal") != std::string::npos) return std::nullopt;
+    if (std::string(error.GetDescription()).find("orthonormal") != std::string::npos)
+      return std::nullopt;
     fail_reading(path, reason_of(error));
   }
 }
@@ -143,7 +154,8 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
     image.values.resize(image.geometry.extent.count() * std::size_t(image.components));
     with_stored_type(image.stored_type, [&](auto type) {
       const auto* stored = reinterpret_cast<const decltype(type)*>(raw.data());
-      std::transform(stored, stored + image.values.size(), image.values.begin(), [](auto value) { return float(value); });
+      std::transform(stored, stored + image.values.size(), image.values.begin(),
+                     [](auto value) { return float(value); });
     });
     return image;
   } catch (const itk::ExceptionObject& error) {
@@ -151,8 +163,8 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
   }
 }
 
-void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry, int components, StoredType type,
-                     const void* values) {
+void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
+                     int components, StoredType type, const void* values) {
   require_writable(path);
   try {
     const auto io = make_io(path, format);
@@ -166,7 +178,8 @@ void write_itk_image(const std::string& path, FileFormat format, const Geometry&
     }
     io->SetComponentType(component_type(type));
     io->SetNumberOfComponents(unsigned(components));
-    io->SetPixelType(components == 1 ? itk::ImageIOBase::IOPixelType::SCALAR : itk::ImageIOBase::IOPixelType::VECTOR);
+    io->SetPixelType(components == 1 ? itk::ImageIOBase::IOPixelType::SCALAR
+                                     : itk::ImageIOBase::IOPixelType::VECTOR);
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);

@@ -1,4 +1,5 @@
-// Private to io: ITK's image readers and writers behind plain types, made by name, so that no factory is involved.
+// Private to io: ITK's image readers and writers behind plain types, made by name, so that no
+// factory is involved.
 #pragma once
 
 #include <optional>
@@ -19,15 +20,17 @@ struct ItkImage {
   std::vector<float> values;  // the components of a voxel follow each other
 };
 
-/// What ITK reads from the header of a volume; nothing when ITK refuses it for want of an orthonormal direction. Throws IoError.
+/// What ITK reads from the header of a volume; nothing when ITK refuses it for want of an
+/// orthonormal direction. Throws IoError.
 std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format);
 
-/// A MetaImage or NRRD of scalars or vectors in three dimensions. Throws IoError. ITK does not notice a truncated MetaImage:
-/// call check_raw_data first.
+/// A MetaImage or NRRD of scalars or vectors in three dimensions. Throws IoError. ITK does not
+/// notice a truncated MetaImage: call check_raw_data first.
 ItkImage read_itk_image(const std::string& path, FileFormat format);
 
-/// Writes voxels of `components` interleaved values each, of type `type`, uncompressed. Throws IoError.
-void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry, int components, StoredType type,
-                     const void* values);
+/// Writes voxels of `components` interleaved values each, of type `type`, uncompressed. Throws
+/// IoError.
+void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
+                     int components, StoredType type, const void* values);
 
 }  // namespace freeflow

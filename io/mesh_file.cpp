@@ -28,13 +28,15 @@ namespace {
 
 TriangleMesh from_vtk(vtkPolyData* data) {
   TriangleMesh mesh;
-  for (vtkIdType i = 0; i < data->GetNumberOfPoints(); ++i) mesh.points.emplace_back(data->GetPoint(i));
+  for (vtkIdType i = 0; i < data->GetNumberOfPoints(); ++i)
+    mesh.points.emplace_back(data->GetPoint(i));
   const auto triangles = vtk::TakeSmartPointer(data->GetPolys()->NewIterator());
   for (triangles->GoToFirstCell(); !triangles->IsDoneWithTraversal(); triangles->GoToNextCell()) {
     vtkIdType count = 0;
     const vtkIdType* corners = nullptr;
     triangles->GetCurrentCell(count, corners);
-    if (count == 3 && corners[0] != corners[1] && corners[1] != corners[2] && corners[2] != corners[0])
+    if (count == 3 && corners[0] != corners[1] && corners[1] != corners[2] &&
+        corners[2] != corners[0])
       mesh.triangles.push_back({int(corners[0]), int(corners[1]), int(corners[2])});
   }
   return mesh;
@@ -42,7 +44,8 @@ TriangleMesh from_vtk(vtkPolyData* data) {
 
 /// VTK's filters follow whatever numbers a file gives its cells' corners.
 void check_corners(const std::string& path, vtkPolyData* data) {
-  for (vtkCellArray* cells : {data->GetVerts(), data->GetLines(), data->GetPolys(), data->GetStrips()}) {
+  for (vtkCellArray* cells :
+       {data->GetVerts(), data->GetLines(), data->GetPolys(), data->GetStrips()}) {
     const auto cell = vtk::TakeSmartPointer(cells->NewIterator());
     for (cell->GoToFirstCell(); !cell->IsDoneWithTraversal(); cell->GoToNextCell()) {
       vtkIdType count = 0;
@@ -50,7 +53,8 @@ void check_corners(const std::string& path, vtkPolyData* data) {
       cell->GetCurrentCell(count, corners);
       for (vtkIdType k = 0; k < count; ++k)
         if (corners[k] < 0 || corners[k] >= data->GetNumberOfPoints())
-          fail_reading(path, "a face names a point that is not among its " + std::to_string(data->GetNumberOfPoints()));
+          fail_reading(path, "a face names a point that is not among its " +
+                                 std::to_string(data->GetNumberOfPoints()));
     }
   }
 }
@@ -61,7 +65,8 @@ TriangleMesh read_with(const std::string& path) {
   reader->SetFileName(path.c_str());
   reader->Update();
   if (reader->GetErrorCode() != vtkErrorCode::NoError)
-    fail_reading(path, std::string("VTK says: ") + vtkErrorCode::GetStringFromErrorCode(reader->GetErrorCode()));
+    fail_reading(path, std::string("VTK says: ") +
+                           vtkErrorCode::GetStringFromErrorCode(reader->GetErrorCode()));
   check_corners(path, reader->GetOutput());
   vtkNew<vtkTriangleFilter> triangles;
   triangles->SetInputConnection(reader->GetOutputPort());
@@ -81,7 +86,8 @@ TriangleMesh read_with(const std::string& path) {
 bool has_meshes() { return true; }
 
 bool is_mesh_name(const std::string& path) {
-  return has_extension(path, ".ply") || has_extension(path, ".stl") || has_extension(path, ".obj") || has_extension(path, ".vtk");
+  return has_extension(path, ".ply") || has_extension(path, ".stl") ||
+         has_extension(path, ".obj") || has_extension(path, ".vtk");
 }
 
 TriangleMesh read_mesh(const std::string& path) {
@@ -114,9 +120,11 @@ void write_mesh(const std::string& path, const TriangleMesh& mesh) {
 }
 
 TriangleMesh iso_surface(const Geometry& geometry, const std::vector<float>& values, double iso) {
-  require(values.size() == geometry.extent.count(), "the number of voxels does not fit the geometry");
+  require(values.size() == geometry.extent.count(),
+          "the number of voxels does not fit the geometry");
   vtkNew<vtkFloatArray> scalars;
-  scalars->SetArray(const_cast<float*>(values.data()), vtkIdType(values.size()), 1);  // 1: VTK does not free it
+  scalars->SetArray(const_cast<float*>(values.data()), vtkIdType(values.size()),
+                    1);  // 1: VTK does not free it
   vtkNew<vtkImageData> image;
   image->SetDimensions(geometry.extent.x, geometry.extent.y, geometry.extent.z);
   image->GetPointData()->SetScalars(scalars);

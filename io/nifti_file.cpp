@@ -21,7 +21,8 @@ constexpr std::size_t header_bytes = 348;
 /// A file that zlib reads, whether compressed or not.
 class GzipSource {
  public:
-  GzipSource(const std::string& named, const std::string& path) : named_(named), file_(gzopen(path.c_str(), "rb"), &gzclose) {
+  GzipSource(const std::string& named, const std::string& path)
+      : named_(named), file_(gzopen(path.c_str(), "rb"), &gzclose) {
     if (!file_) fail_reading(named_, "it cannot be opened");
     gzbuffer(file_.get(), 1 << 20);
   }
@@ -73,10 +74,13 @@ StoredType stored_type_of(const std::string& path, int datatype) {
     case 1024: return StoredType::int64;
     case 1280: return StoredType::uint64;
     case 32:
-    case 1792: fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
+    case 1792:
+      fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
     case 128:
     case 2304: fail_reading(path, "its voxels are RGB colours; save a scalar image");
-    default: fail_reading(path, "its NIfTI data type " + std::to_string(datatype) + " is not supported; save it as float32");
+    default:
+      fail_reading(path, "its NIfTI data type " + std::to_string(datatype) +
+                             " is not supported; save it as float32");
   }
 }
 
@@ -94,26 +98,31 @@ void name_files(NiftiHeader& header) {
 
 /// True when the header is in the other byte order. Throws when it is no NIfTI-1 header.
 bool find_byte_order(const std::string& path, const unsigned char* raw) {
-  const bool swapped = load<std::int32_t>(raw, false) != 348 && load<std::int32_t>(raw, false) != 540;
+  const bool swapped =
+      load<std::int32_t>(raw, false) != 348 && load<std::int32_t>(raw, false) != 540;
   const auto declared_bytes = load<std::int32_t>(raw, swapped);
-  if (declared_bytes == 540) fail_reading(path, "it is NIfTI-2, which is not supported; convert it to NIfTI-1");
+  if (declared_bytes == 540)
+    fail_reading(path, "it is NIfTI-2, which is not supported; convert it to NIfTI-1");
   const char* magic = reinterpret_cast<const char*>(raw) + 344;
   const bool one_file = std::memcmp(magic, "n+1", 4) == 0;
   const bool two_files = std::memcmp(magic, "ni1", 4) == 0;
   if (declared_bytes == 348 && !one_file && !two_files && has_extension(path, ".hdr"))
     fail_reading(path, "it is an Analyze file, which has no orientation; convert it to NIfTI-1");
-  if (declared_bytes != 348 || !(one_file || two_files)) fail_reading(path, "it is not a NIfTI file");
+  if (declared_bytes != 348 || !(one_file || two_files))
+    fail_reading(path, "it is not a NIfTI file");
   return swapped;
 }
 
 void parse_sizes(NiftiHeader& header, const unsigned char* raw) {
   header.dimensions = load<std::int16_t>(raw + 40, header.swapped);
   if (header.dimensions < 1 || header.dimensions > 7)
-    fail_reading(header.path, "its header declares " + std::to_string(header.dimensions) + " dimensions");
+    fail_reading(header.path,
+                 "its header declares " + std::to_string(header.dimensions) + " dimensions");
   for (int axis = 0; axis < header.dimensions; ++axis)
     header.size[std::size_t(axis)] = load<std::int16_t>(raw + 42 + 2 * axis, header.swapped);
   count_voxels(header.path, std::span(header.size).first<3>());
-  if (std::any_of(header.size.begin() + 3, header.size.end(), [](std::int64_t size) { return size < 1; }))
+  if (std::any_of(header.size.begin() + 3, header.size.end(),
+                  [](std::int64_t size) { return size < 1; }))
     fail_reading(header.path, "its header declares a dimension of no volumes");
 }
 
@@ -130,16 +139,20 @@ void parse_values(NiftiHeader& header, const unsigned char* raw) {
   }
   const double offset = real(108);
   const bool one_file = header.data_path == header.header_path;
-  if (!std::isfinite(offset) || offset < 0 || offset > 2147483647) fail_reading(header.path, "its header declares no usable data offset");
+  if (!std::isfinite(offset) || offset < 0 || offset > 2147483647)
+    fail_reading(header.path, "its header declares no usable data offset");
   header.data_offset = std::max<std::uint64_t>(std::uint64_t(offset), one_file ? header_bytes : 0);
 }
 
-/// ITK's matrix library ends the program on numbers that are not finite, so they must not get there.
-void require_usable(const NiftiHeader& header, const unsigned char* raw, int offset, int count, const char* what) {
+/// ITK's matrix library ends the program on numbers that are not finite, so they must not get
+/// there.
+void require_usable(const NiftiHeader& header, const unsigned char* raw, int offset, int count,
+                    const char* what) {
   constexpr float largest_mm = 1e9f;  // farther off, products overflow as well
   for (int i = 0; i < count; ++i)
     if (!(std::abs(load<float>(raw + offset + 4 * i, header.swapped)) < largest_mm))
-      fail_reading(header.path, std::string("its header declares a ") + what + " that is not finite");
+      fail_reading(header.path,
+                   std::string("its header declares a ") + what + " that is not finite");
 }
 
 void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
@@ -150,8 +163,9 @@ void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
   if (header.sform_code > 0) require_usable(header, raw, 280, 12, "sform");
   // ITK 5.2 scales the voxel size of such a file but not its origin.
   if (const int length_unit = raw[123] & 7; length_unit == 1 || length_unit == 3)
-    fail_reading(header.path,
-                 std::string("its lengths are in ") + (length_unit == 1 ? "metres" : "micrometres") + "; convert it to millimetres");
+    fail_reading(header.path, std::string("its lengths are in ") +
+                                  (length_unit == 1 ? "metres" : "micrometres") +
+                                  "; convert it to millimetres");
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) {
       const double ras = load<float>(raw + 280 + 16 * row + 4 * column, header.swapped);
@@ -160,7 +174,8 @@ void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
 }
 
 template <class T>
-void convert(const unsigned char* bytes, std::size_t count, const NiftiHeader& header, float* target) {
+void convert(const unsigned char* bytes, std::size_t count, const NiftiHeader& header,
+             float* target) {
   const bool scaled = header.slope != 1 || header.intercept != 0;
   if (std::is_same_v<T, float> && !header.swapped && !scaled) {
     std::memcpy(target, bytes, count * sizeof(float));
@@ -175,7 +190,8 @@ void convert(const unsigned char* bytes, std::size_t count, const NiftiHeader& h
 void skip(GzipSource& source, std::uint64_t bytes) {
   char sink[4096];
   while (bytes > 0) {
-    const std::size_t received = source.read(sink, std::size_t(std::min<std::uint64_t>(bytes, sizeof sink)));
+    const std::size_t received =
+        source.read(sink, std::size_t(std::min<std::uint64_t>(bytes, sizeof sink)));
     if (received == 0) return;
     bytes -= received;
   }
@@ -198,7 +214,8 @@ NiftiHeader read_nifti_header(const std::string& path) {
   unsigned char raw[header_bytes];
   {
     GzipSource source(path, header.header_path);
-    if (source.read(raw, header_bytes) < header_bytes) fail_reading(path, "it ends within its header or is not a NIfTI file");
+    if (source.read(raw, header_bytes) < header_bytes)
+      fail_reading(path, "it ends within its header or is not a NIfTI file");
   }
   header.swapped = find_byte_order(path, raw);
   parse_sizes(header, raw);
@@ -209,7 +226,8 @@ NiftiHeader read_nifti_header(const std::string& path) {
     fail_reading(path, "it has too many dimensions for an image or a displacement field");
   const bool compressed = GzipSource(path, header.data_path).compressed();
   const std::uint64_t skipped = compressed ? 0 : std::min(header.data_offset, data_bytes);
-  check_size(path, header.value_count(), bytes_of(header.stored_type), data_bytes - skipped, compressed);
+  check_size(path, header.value_count(), bytes_of(header.stored_type), data_bytes - skipped,
+             compressed);
   return header;
 }
 
@@ -223,11 +241,14 @@ std::vector<float> read_nifti_values(const NiftiHeader& header) {
   for (std::size_t done = 0; done < count;) {
     const std::size_t wanted = std::min(count - done, block.size() / value_bytes);
     const std::size_t present = source.read(block.data(), wanted * value_bytes) / value_bytes;
-    with_stored_type(header.stored_type, [&](auto type) { convert<decltype(type)>(block.data(), present, header, values.data() + done); });
+    with_stored_type(header.stored_type, [&](auto type) {
+      convert<decltype(type)>(block.data(), present, header, values.data() + done);
+    });
     done += present;
     if (present < wanted) fail_truncated(header.path, done, count);
   }
-  if (!source.read_to_end()) fail_reading(header.path, "file ends within the checksum of its compressed data");
+  if (!source.read_to_end())
+    fail_reading(header.path, "file ends within the checksum of its compressed data");
   return values;
 }
 

@@ -1,5 +1,6 @@
-// Private to io: NIfTI-1 files, header and voxels, read with zlib alone. ITK 5 turns NaN into 0 and does not notice a .nii.gz
-// that ends early, so the voxels do not pass through it; which of sform and qform holds is left to ITK (orientation.h).
+// Private to io: NIfTI-1 files, header and voxels, read with zlib alone. ITK 5 turns NaN into 0 and
+// does not notice a .nii.gz that ends early, so the voxels do not pass through it; which of sform
+// and qform holds is left to ITK (orientation.h).
 #pragma once
 
 #include <array>
@@ -35,11 +36,12 @@ struct NiftiHeader {
   std::uint64_t value_count() const;
 };
 
-/// Throws IoError when the file is no NIfTI-1, when its voxels are not real numbers or when it is too small for what it declares.
+/// Throws IoError when the file is no NIfTI-1, when its voxels are not real numbers or when it is
+/// too small for what it declares.
 NiftiHeader read_nifti_header(const std::string& path);
 
-/// All values in the file's order (x fastest, components slowest), scaled. Decompresses the whole file once. Throws IoError when
-/// the values are not all there or the compressed data are damaged.
+/// All values in the file's order (x fastest, components slowest), scaled. Decompresses the whole
+/// file once. Throws IoError when the values are not all there or the compressed data are damaged.
 std::vector<float> read_nifti_values(const NiftiHeader& header);
 
 }  // namespace freeflow

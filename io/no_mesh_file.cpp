@@ -8,13 +8,18 @@ namespace freeflow {
 bool has_meshes() { return false; }
 
 bool is_mesh_name(const std::string& path) {
-  return has_extension(path, ".ply") || has_extension(path, ".stl") || has_extension(path, ".obj") || has_extension(path, ".vtk");
+  return has_extension(path, ".ply") || has_extension(path, ".stl") ||
+         has_extension(path, ".obj") || has_extension(path, ".vtk");
 }
 
 TriangleMesh read_mesh(const std::string& path) { fail_reading(path, how_to_get_meshes); }
 
-void write_mesh(const std::string& path, const TriangleMesh&) { fail_writing(path, how_to_get_meshes); }
+void write_mesh(const std::string& path, const TriangleMesh&) {
+  fail_writing(path, how_to_get_meshes);
+}
 
-TriangleMesh iso_surface(const Geometry&, const std::vector<float>&, double) { throw InvalidArgument(how_to_get_meshes); }
+TriangleMesh iso_surface(const Geometry&, const std::vector<float>&, double) {
+  throw InvalidArgument(how_to_get_meshes);
+}
 
 }  // namespace freeflow

@@ -13,11 +13,13 @@ namespace freeflow {
 
 namespace {
 
-/// Millimetres between the places that two maps give the same voxel, at its largest over the grid: at a corner, as both are affine.
+/// Millimetres between the places that two maps give the same voxel, at its largest over the grid:
+/// at a corner, as both are affine.
 double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
   double largest = 0;
   for (int corner = 0; corner < 8; ++corner) {
-    const Eigen::Vector3d voxel((corner & 1) * (extent.x - 1), (corner >> 1 & 1) * (extent.y - 1), (corner >> 2) * (extent.z - 1));
+    const Eigen::Vector3d voxel((corner & 1) * (extent.x - 1), (corner >> 1 & 1) * (extent.y - 1),
+                                (corner >> 2) * (extent.z - 1));
     largest = std::max(largest, (a * voxel - b * voxel).norm());
   }
   return largest;
@@ -58,30 +60,43 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   make_orthonormal(header.path, geometry, warnings);
 
   if (header.sform_code <= 0 && header.qform_code <= 0)
-    warnings.push_back("'" + header.path + "' has neither sform nor qform: its axes are taken as left, posterior, superior from origin 0");
+    warnings.push_back("'" + header.path +
+                       "' has neither sform nor qform: its axes are taken as left, posterior, "
+                       "superior from origin 0");
   // A twentieth of a voxel: sform and qform of one geometry differ by less through float rounding.
-  const double shift_mm = largest_shift_mm(geometry.extent, geometry.index_to_world(), header.sform);
+  const double shift_mm =
+      largest_shift_mm(geometry.extent, geometry.index_to_world(), header.sform);
   if (by_itk && header.sform_code > 0 && !(shift_mm < 0.05 * geometry.spacing.minCoeff()))
     warnings.push_back("'" + header.path +
-                       "': qform and sform differ and ITK's rule takes the qform; programs that take the sform place voxels up to " +
+                       "': qform and sform differ and ITK's rule takes the qform; programs that "
+                       "take the sform place voxels up to " +
                        in_mm(shift_mm) + " elsewhere");
   return geometry;
 }
 
-void make_orthonormal(const std::string& path, Geometry& geometry, std::vector<std::string>& warnings) {
+void make_orthonormal(const std::string& path, Geometry& geometry,
+                      std::vector<std::string>& warnings) {
   if (!geometry.spacing.allFinite() || !(geometry.spacing.minCoeff() > 0))
     fail_reading(path, "its header declares a voxel size that is not positive");
-  if (!geometry.origin.allFinite()) fail_reading(path, "its header declares an origin that is not finite");
-  // Geometry takes what is orthonormal to 1e-4; 0.02 is an angle of 1.15 degrees, more than any rounding of a header makes.
+  if (!geometry.origin.allFinite())
+    fail_reading(path, "its header declares an origin that is not finite");
+  // Geometry takes what is orthonormal to 1e-4; 0.02 is an angle of 1.15 degrees, more than any
+  // rounding of a header makes.
   const double deviation = deviation_from_orthonormal(geometry.direction);
   if (deviation < 1e-4) return;
   if (!(deviation < 0.02))
-    fail_reading(path, "its axes are not perpendicular (sheared or singular direction matrix); resample it onto a grid without shear");
-  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(geometry.direction, Eigen::ComputeFullU | Eigen::ComputeFullV);
+    fail_reading(path,
+                 "its axes are not perpendicular (sheared or singular direction matrix); resample "
+                 "it onto a grid without shear");
+  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(geometry.direction,
+                                              Eigen::ComputeFullU | Eigen::ComputeFullV);
   Geometry nearest = geometry;
   nearest.direction = svd.matrixU() * svd.matrixV().transpose();
-  const double shift_mm = largest_shift_mm(geometry.extent, geometry.index_to_world(), nearest.index_to_world());
-  warnings.push_back("'" + path + "': its axes are not quite perpendicular; the nearest perpendicular ones move voxels by up to " +
+  const double shift_mm =
+      largest_shift_mm(geometry.extent, geometry.index_to_world(), nearest.index_to_world());
+  warnings.push_back("'" + path +
+                     "': its axes are not quite perpendicular; the nearest perpendicular ones move "
+                     "voxels by up to " +
                      in_mm(shift_mm));
   geometry = nearest;
 }

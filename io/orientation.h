@@ -9,12 +9,15 @@
 
 namespace freeflow {
 
-/// The grid of a NIfTI file by ITK's rule for sform and qform. An sform that ITK refuses is taken as it stands. Warns when another
-/// program that prefers the sform would place the voxels elsewhere, and when the file declares no orientation.
+/// The grid of a NIfTI file by ITK's rule for sform and qform. An sform that ITK refuses is taken
+/// as it stands. Warns when another program that prefers the sform would place the voxels
+/// elsewhere, and when the file declares no orientation.
 Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& warnings);
 
-/// Replaces a direction that is a little off by the nearest orthonormal one and warns how far that moves voxels. Throws IoError when
-/// axes are more than about one degree off the perpendicular or when spacing or origin are no use.
-void make_orthonormal(const std::string& path, Geometry& geometry, std::vector<std::string>& warnings);
+/// Replaces a direction that is a little off by the nearest orthonormal one and warns how far that
+/// moves voxels. Throws IoError when axes are more than about one degree off the perpendicular or
+/// when spacing or origin are no use.
+void make_orthonormal(const std::string& path, Geometry& geometry,
+                      std::vector<std::string>& warnings);
 
 }  // namespace freeflow

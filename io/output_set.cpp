@@ -21,20 +21,24 @@ namespace {
 void make_folders(const fs::path& folder, std::vector<fs::path>& made) {
   std::error_code error;
   if (fs::is_directory(folder, error)) return;
-  if (folder.has_parent_path() && folder.parent_path() != folder) make_folders(folder.parent_path(), made);
+  if (folder.has_parent_path() && folder.parent_path() != folder)
+    make_folders(folder.parent_path(), made);
   if (!fs::create_directory(folder, error) && !fs::is_directory(folder))
-    throw IoError("cannot make the folder '" + folder.string() + "': " + (error ? error.message() : "a file has its name"));
+    throw IoError("cannot make the folder '" + folder.string() +
+                  "': " + (error ? error.message() : "a file has its name"));
   made.push_back(folder);
 }
 
 void remove_folders(const std::vector<fs::path>& made) {
   std::error_code ignored;
-  for (const fs::path& folder : std::views::reverse(made)) fs::remove(folder, ignored);  // leaves those that others have filled
+  for (const fs::path& folder : std::views::reverse(made))
+    fs::remove(folder, ignored);  // leaves those that others have filled
 }
 
 }  // namespace
 
-OutputSet::OutputSet(const std::string& prefix) : folder_(fs::path(prefix).parent_path()), name_(fs::path(prefix).filename().string()) {
+OutputSet::OutputSet(const std::string& prefix)
+    : folder_(fs::path(prefix).parent_path()), name_(fs::path(prefix).filename().string()) {
   if (name_ == "." || name_ == "..") {  // a folder, not the start of a name
     folder_ /= name_;
     name_.clear();
@@ -43,7 +47,9 @@ OutputSet::OutputSet(const std::string& prefix) : folder_(fs::path(prefix).paren
   try {
     make_folders(folder_, made_folders_);
     std::string name = (folder_ / ".freeflow-XXXXXX").string();
-    if (!mkdtemp(name.data())) throw IoError("cannot write into the folder '" + folder_.string() + "': " + std::strerror(errno));
+    if (!mkdtemp(name.data()))
+      throw IoError("cannot write into the folder '" + folder_.string() +
+                    "': " + std::strerror(errno));
     staging_ = name;
   } catch (...) {
     remove_folders(made_folders_);
@@ -58,12 +64,15 @@ OutputSet::~OutputSet() {
   remove_folders(made_folders_);
 }
 
-std::string OutputSet::file(const std::string& suffix) const { return (staging_ / (name_ + suffix)).string(); }
+std::string OutputSet::file(const std::string& suffix) const {
+  return (staging_ / (name_ + suffix)).string();
+}
 
 void OutputSet::commit() {
   require(!staging_.empty(), "an output set is committed once");
   std::vector<fs::path> names;
-  for (const auto& entry : fs::directory_iterator(staging_)) names.push_back(entry.path().filename());
+  for (const auto& entry : fs::directory_iterator(staging_))
+    names.push_back(entry.path().filename());
   std::ranges::sort(names);
   std::vector<fs::path> moved;
   for (const fs::path& name : names) {

@@ -24,9 +24,10 @@ struct Chunk {
   uLong crc = 0;
 };
 
-/// Deflates one chunk without header. All but the last end on a byte boundary and leave the stream open, so that they can be joined.
-/// Matches are sought at distance one only: on smooth float fields that is three times as fast as level 1 and no larger, and runs of one
-/// label shrink just as well.
+/// Deflates one chunk without header. All but the last end on a byte boundary and leave the stream
+/// open, so that they can be joined. Matches are sought at distance one only: on smooth float
+/// fields that is three times as fast as level 1 and no larger, and runs of one label shrink just
+/// as well.
 bool deflate_chunk(const unsigned char* bytes, std::size_t count, bool last, Chunk& chunk) {
   z_stream stream{};
   if (deflateInit2(&stream, 1, Z_DEFLATED, -15, 9, Z_RLE) != Z_OK) return false;
@@ -53,10 +54,12 @@ void put_little_endian(std::ostream& out, std::uint32_t value) {
 }
 
 /// Compresses `in` of `total` bytes batch by batch.
-void compress(std::istream& in, std::uint64_t total, std::ostream& out, const std::string& source, const std::string& target, int threads) {
+void compress(std::istream& in, std::uint64_t total, std::ostream& out, const std::string& source,
+              const std::string& target, int threads) {
   out.write("\x1f\x8b\x08\0\0\0\0\0\x04\x03", 10);  // deflate, no name, no time, fastest, Unix
   const std::size_t batch_chunks = 4 * std::size_t(threads);
-  std::vector<unsigned char> batch(std::size_t(std::min<std::uint64_t>(total, batch_chunks * chunk_bytes)));
+  std::vector<unsigned char> batch(
+      std::size_t(std::min<std::uint64_t>(total, batch_chunks * chunk_bytes)));
   std::vector<Chunk> chunks(batch_chunks);
   uLong crc = crc32(0, nullptr, 0);
   std::uint64_t done = 0;
@@ -66,18 +69,23 @@ void compress(std::istream& in, std::uint64_t total, std::ostream& out, const st
       fail_reading(source, "it became shorter while it was read");
     done += bytes;
     const std::size_t count = std::max<std::size_t>(1, (bytes + chunk_bytes - 1) / chunk_bytes);
-    const auto size_of_chunk = [&](std::size_t i) { return std::min(chunk_bytes, bytes - i * chunk_bytes); };
+    const auto size_of_chunk = [&](std::size_t i) {
+      return std::min(chunk_bytes, bytes - i * chunk_bytes);
+    };
     std::atomic<bool> failed = false;
     ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(threads)
     for (std::size_t i = 0; i < count; ++i)
       errors.run([&] {
-        if (!deflate_chunk(batch.data() + i * chunk_bytes, size_of_chunk(i), done == total && i + 1 == count, chunks[i])) failed = true;
+        if (!deflate_chunk(batch.data() + i * chunk_bytes, size_of_chunk(i),
+                           done == total && i + 1 == count, chunks[i]))
+          failed = true;
       });
     errors.rethrow();
     if (failed) fail_writing(target, "zlib failed");
     for (std::size_t i = 0; i < count; ++i) {
-      out.write(reinterpret_cast<const char*>(chunks[i].compressed.data()), std::streamsize(chunks[i].compressed.size()));
+      out.write(reinterpret_cast<const char*>(chunks[i].compressed.data()),
+                std::streamsize(chunks[i].compressed.size()));
       crc = crc32_combine(crc, chunks[i].crc, z_off_t(size_of_chunk(i)));
     }
   } while (done < total);

@@ -7,7 +7,8 @@
 
 namespace freeflow {
 
-void write_png(const std::string& path, int width, int height, const std::vector<unsigned char>& rgb) {
+void write_png(const std::string& path, int width, int height,
+               const std::vector<unsigned char>& rgb) {
   require(width > 0 && height > 0 && rgb.size() == 3 * std::size_t(width) * std::size_t(height),
           "the number of pixels does not fit the picture's size");
   if (!has_extension(path, ".png")) fail_writing(path, "a picture's name ends with .png");

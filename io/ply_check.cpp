@@ -51,13 +51,15 @@ class PlyWalk {
   void run() {
     read_header();
     for (const Element& element : elements_)
-      for (std::int64_t i = 0; i < element.count && !element.properties.empty(); ++i) walk(element, i);
+      for (std::int64_t i = 0; i < element.count && !element.properties.empty(); ++i)
+        walk(element, i);
   }
 
  private:
   [[noreturn]] void fail(const std::string& reason) const { fail_reading(path_, reason); }
   [[noreturn]] void fail_early(const Element& e, std::int64_t i) const {
-    fail("it ends or breaks off in element '" + e.name + "' " + std::to_string(i + 1) + " of " + std::to_string(e.count));
+    fail("it ends or breaks off in element '" + e.name + "' " + std::to_string(i + 1) + " of " +
+         std::to_string(e.count));
   }
 
   std::string line() {
@@ -77,7 +79,8 @@ class PlyWalk {
       if (word == "format") read_format(words);
       if (word == "element") {
         Element& e = elements_.emplace_back();
-        if (!(words >> e.name >> e.count) || e.count < 0) fail("its header declares an element without a number");
+        if (!(words >> e.name >> e.count) || e.count < 0)
+          fail("its header declares an element without a number");
         if (e.name == "vertex") points_ = e.count;
       }
       if (word == "property") read_property(words);
@@ -87,8 +90,11 @@ class PlyWalk {
   void read_format(std::istringstream& words) {
     std::string name;
     words >> name;
-    if (name != "ascii" && name != "binary_little_endian" && name != "binary_big_endian") fail("its format '" + name + "' is unknown");
-    encoding_ = name == "ascii" ? Encoding::ascii : name == "binary_big_endian" ? Encoding::big_endian : Encoding::little_endian;
+    if (name != "ascii" && name != "binary_little_endian" && name != "binary_big_endian")
+      fail("its format '" + name + "' is unknown");
+    encoding_ = name == "ascii"               ? Encoding::ascii
+                : name == "binary_big_endian" ? Encoding::big_endian
+                                              : Encoding::little_endian;
   }
 
   void read_property(std::istringstream& words) {
@@ -98,14 +104,17 @@ class PlyWalk {
     if (type == "list") {
       words >> type;
       p.count = number_type(type);
-      if (!p.count || p.count->is_float) fail("its header has a list whose length is of type '" + type + "'");
+      if (!p.count || p.count->is_float)
+        fail("its header has a list whose length is of type '" + type + "'");
       words >> type;
     }
     words >> name;
     const std::optional<NumberType> known = number_type(type);
-    if (!known || elements_.empty()) fail("its header has a property of type '" + type + "', which is unknown");
+    if (!known || elements_.empty())
+      fail("its header has a property of type '" + type + "', which is unknown");
     p.type = *known;
-    p.is_corners = p.count && elements_.back().name == "face" && (name == "vertex_indices" || name == "vertex_index");
+    p.is_corners = p.count && elements_.back().name == "face" &&
+                   (name == "vertex_indices" || name == "vertex_index");
     elements_.back().properties.push_back(p);
   }
 
@@ -122,7 +131,8 @@ class PlyWalk {
         double value = 0;
         if (!next(p.type, value)) fail_early(element, i);
         if (p.is_corners && !(value >= 0 && value < double(points_)))
-          fail("face " + std::to_string(i + 1) + " names a point that is not among its " + std::to_string(points_));
+          fail("face " + std::to_string(i + 1) + " names a point that is not among its " +
+               std::to_string(points_));
       }
     }
   }
@@ -131,7 +141,8 @@ class PlyWalk {
   bool next(const NumberType& type, double& value) {
     if (encoding_ != Encoding::ascii) return next_binary(type, value);
     const char* const end = line_.data() + line_.size();
-    while (rest_ < end && (*rest_ == ' ' || *rest_ == '\t' || *rest_ == '\r' || *rest_ == '+')) ++rest_;
+    while (rest_ < end && (*rest_ == ' ' || *rest_ == '\t' || *rest_ == '\r' || *rest_ == '+'))
+      ++rest_;
     const auto [after, error] = std::from_chars(rest_, end, value);
     rest_ = after;
     return error != std::errc::invalid_argument;
@@ -143,7 +154,8 @@ class PlyWalk {
     if (type.is_float) return true;  // coordinates: any bits are a number
     std::uint64_t bits = 0;
     for (int b = 0; b < type.bytes; ++b)
-      bits |= std::uint64_t(bytes[encoding_ == Encoding::big_endian ? type.bytes - 1 - b : b]) << (8 * b);
+      bits |= std::uint64_t(bytes[encoding_ == Encoding::big_endian ? type.bytes - 1 - b : b])
+              << (8 * b);
     const std::uint64_t sign = std::uint64_t(1) << (8 * type.bytes - 1);
     value = type.is_signed && (bits & sign) ? double(bits) - 2 * double(sign) : double(bits);
     return true;

@@ -30,16 +30,19 @@ struct DeclaredData {
 std::string trimmed(const std::string& text) {
   const auto is_space = [](unsigned char c) { return std::isspace(c) != 0; };
   const auto first = std::find_if_not(text.begin(), text.end(), is_space);
-  const auto last = std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_space).base();
+  const auto last =
+      std::find_if_not(text.rbegin(), std::make_reverse_iterator(first), is_space).base();
   return {first, last};
 }
 
 std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return char(std::tolower(c)); });
   return text;
 }
 
-/// A header line. False at the end of the file; a line longer than any header has means that this is no header.
+/// A header line. False at the end of the file; a line longer than any header has means that this
+/// is no header.
 bool next_line(std::istream& in, const std::string& path, std::string& line) {
   constexpr std::size_t longest_line = 1 << 16;
   line.clear();
@@ -68,7 +71,8 @@ std::uint64_t bytes_after(const std::string& file, std::uint64_t offset) {
   return bytes - std::min(offset, bytes);
 }
 
-/// A data file that is named in a header lies beside it. A pattern or a list means one file per slice.
+/// A data file that is named in a header lies beside it. A pattern or a list means one file per
+/// slice.
 std::string beside(const std::string& path, const std::string& name) {
   if (name.starts_with("LIST") || name.find('%') != std::string::npos)
     fail_reading(path, "its voxels are spread over several files; save it as one file");
@@ -77,10 +81,12 @@ std::string beside(const std::string& path, const std::string& name) {
 
 std::uint64_t metaimage_type_bytes(const std::string& path, const std::string& type) {
   static const std::map<std::string, std::uint64_t> table = {
-      {"MET_CHAR", 1}, {"MET_UCHAR", 1}, {"MET_SHORT", 2},     {"MET_USHORT", 2},     {"MET_INT", 4},   {"MET_UINT", 4},
-      {"MET_LONG", 4}, {"MET_ULONG", 4}, {"MET_LONG_LONG", 8}, {"MET_ULONG_LONG", 8}, {"MET_FLOAT", 4}, {"MET_DOUBLE", 8}};
+      {"MET_CHAR", 1},      {"MET_UCHAR", 1},      {"MET_SHORT", 2}, {"MET_USHORT", 2},
+      {"MET_INT", 4},       {"MET_UINT", 4},       {"MET_LONG", 4},  {"MET_ULONG", 4},
+      {"MET_LONG_LONG", 8}, {"MET_ULONG_LONG", 8}, {"MET_FLOAT", 4}, {"MET_DOUBLE", 8}};
   const auto found = table.find(type);
-  if (found == table.end()) fail_reading(path, "its voxel type '" + type + "' is not supported; save it as float");
+  if (found == table.end())
+    fail_reading(path, "its voxel type '" + type + "' is not supported; save it as float");
   return found->second;
 }
 
@@ -93,15 +99,20 @@ DeclaredData declared_by_metaimage(const std::string& path) {
     fields[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
   }
   for (const char* name : {"NDims", "DimSize", "ElementType", "ElementDataFile"})
-    if (!fields.contains(name)) fail_reading(path, fields.size() < 3 ? "it is not a MetaImage" : std::string("its header lacks ") + name);
-  if (lower(field(fields, "BinaryData", "True")).starts_with('f')) fail_reading(path, "its voxels are text; save it as binary");
+    if (!fields.contains(name))
+      fail_reading(path, fields.size() < 3 ? "it is not a MetaImage"
+                                           : std::string("its header lacks ") + name);
+  if (lower(field(fields, "BinaryData", "True")).starts_with('f'))
+    fail_reading(path, "its voxels are text; save it as binary");
 
   DeclaredData data;
   const auto channels = integers(field(fields, "ElementNumberOfChannels", "1"));
   const auto sizes = integers(field(fields, "DimSize"));
-  if (std::to_string(sizes.size()) != field(fields, "NDims")) fail_reading(path, "its DimSize does not have NDims numbers");
+  if (std::to_string(sizes.size()) != field(fields, "NDims"))
+    fail_reading(path, "its DimSize does not have NDims numbers");
   data.voxels = count_voxels(path, sizes);
-  data.voxel_bytes = metaimage_type_bytes(path, field(fields, "ElementType")) * count_voxels(path, channels);
+  data.voxel_bytes =
+      metaimage_type_bytes(path, field(fields, "ElementType")) * count_voxels(path, channels);
   data.compressed = lower(field(fields, "CompressedData", "False")).starts_with('t');
   const std::string name = field(fields, "ElementDataFile");
   const auto header_size = integers(field(fields, "HeaderSize", "0"));
@@ -110,13 +121,17 @@ DeclaredData declared_by_metaimage(const std::string& path) {
     data.offset = std::uint64_t(in.tellg());
   } else {
     data.file = beside(path, name);
-    if (!header_size.empty()) data.offset = std::uint64_t(std::max<std::int64_t>(header_size[0], 0));  // -1: at the file's end
+    if (!header_size.empty())
+      // -1: at the file's end
+      data.offset = std::uint64_t(std::max<std::int64_t>(header_size[0], 0));
   }
   data.stored_bytes = bytes_after(data.file, data.offset);
   if (data.compressed) {
     const auto compressed_bytes = integers(field(fields, "CompressedDataSize"));
     if (compressed_bytes.empty() || compressed_bytes[0] <= 0)
-      fail_reading(path, "its header lacks the CompressedDataSize, without which ITK reads noise; save it again");
+      fail_reading(
+          path,
+          "its header lacks the CompressedDataSize, without which ITK reads noise; save it again");
     data.stored_bytes = std::min(data.stored_bytes, std::uint64_t(compressed_bytes[0]));
   }
   return data;
@@ -135,7 +150,8 @@ std::uint64_t nrrd_type_bytes(const std::string& path, const std::string& type) 
 DeclaredData declared_by_nrrd(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string line;
-  if (!next_line(in, path, line) || !line.starts_with("NRRD000")) fail_reading(path, "it is not an NRRD file");
+  if (!next_line(in, path, line) || !line.starts_with("NRRD000"))
+    fail_reading(path, "it is not an NRRD file");
   Fields fields;
   while (next_line(in, path, line) && !trimmed(line).empty()) {
     if (const auto colon = line.find(": "); colon != std::string::npos && line[0] != '#')
@@ -157,12 +173,14 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   data.file = name.empty() ? path : beside(path, name);
   if (name.empty()) data.offset = in ? std::uint64_t(in.tellg()) : size_of_readable_file(path);
   const auto skip = integers(field(fields, "byte skip", field(fields, "byteskip", "0")));
-  if (!data.compressed && !skip.empty()) data.offset += std::uint64_t(std::max<std::int64_t>(skip[0], 0));  // -1: at the file's end
+  if (!data.compressed && !skip.empty())
+    data.offset += std::uint64_t(std::max<std::int64_t>(skip[0], 0));  // -1: at the file's end
   data.stored_bytes = bytes_after(data.file, data.offset);
   return data;
 }
 
-/// The bytes that a zlib or gzip stream at `offset` decompresses to. Throws when the stream is damaged.
+/// The bytes that a zlib or gzip stream at `offset` decompresses to. Throws when the stream is
+/// damaged.
 std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) {
   std::ifstream in(data.file, std::ios::binary);
   in.seekg(std::streamoff(data.offset));
@@ -173,7 +191,8 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
   std::uint64_t left = data.stored_bytes;
   while (status == Z_OK || status == Z_BUF_ERROR) {
     if (stream.avail_in == 0) {
-      in.read(reinterpret_cast<char*>(source.data()), std::streamsize(std::min<std::uint64_t>(source.size(), left)));
+      in.read(reinterpret_cast<char*>(source.data()),
+              std::streamsize(std::min<std::uint64_t>(source.size(), left)));
       stream.next_in = source.data();
       stream.avail_in = unsigned(in.gcount());
       left -= stream.avail_in;
@@ -185,7 +204,8 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
   }
   const std::uint64_t bytes = stream.total_out;
   inflateEnd(&stream);
-  if (status != Z_OK && status != Z_BUF_ERROR && status != Z_STREAM_END) fail_reading(path, "its compressed data are damaged");
+  if (status != Z_OK && status != Z_BUF_ERROR && status != Z_STREAM_END)
+    fail_reading(path, "its compressed data are damaged");
   return bytes;
 }
 
@@ -193,9 +213,11 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
 
 void check_raw_data(const std::string& path, FileFormat format) {
   size_of_readable_file(path);
-  const DeclaredData data = format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
+  const DeclaredData data =
+      format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
   check_size(path, data.voxels, data.voxel_bytes, data.stored_bytes, data.compressed);
-  if (data.compressed) check_size(path, data.voxels, data.voxel_bytes, inflated_bytes(path, data), false);
+  if (data.compressed)
+    check_size(path, data.voxels, data.voxel_bytes, inflated_bytes(path, data), false);
 }
 
 }  // namespace freeflow

@@ -1,5 +1,5 @@
-// Private to io: are the voxels of a MetaImage or NRRD all there? ITK allocates what a header declares and does not notice a
-// MetaImage that ends early.
+// Private to io: are the voxels of a MetaImage or NRRD all there? ITK allocates what a header
+// declares and does not notice a MetaImage that ends early.
 #pragma once
 
 #include <string>
@@ -8,8 +8,9 @@
 
 namespace freeflow {
 
-/// Reads the text header and compares the declared size with the data, decompressing them once where they are compressed. Allocates
-/// nothing of that size. Throws IoError when data are missing or damaged, and for encodings that are not supported.
+/// Reads the text header and compares the declared size with the data, decompressing them once
+/// where they are compressed. Allocates nothing of that size. Throws IoError when data are missing
+/// or damaged, and for encodings that are not supported.
 void check_raw_data(const std::string& path, FileFormat format);
 
 }  // namespace freeflow

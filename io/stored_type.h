@@ -8,9 +8,21 @@
 
 namespace freeflow {
 
-enum class StoredType { uint8, int8, uint16, int16, uint32, int32, uint64, int64, float32, float64 };
+enum class StoredType {
+  uint8,
+  int8,
+  uint16,
+  int16,
+  uint32,
+  int32,
+  uint64,
+  int64,
+  float32,
+  float64
+};
 
-/// Calls f with a value-initialised object of the C++ type that `type` names and returns what f returns.
+/// Calls f with a value-initialised object of the C++ type that `type` names and returns what f
+/// returns.
 template <class F>
 decltype(auto) with_stored_type(StoredType type, F&& f) {
   switch (type) {

@@ -17,29 +17,37 @@ namespace freeflow {
 namespace {
 
 /// fixed: of a displacement field its sizes, origin, spacing and direction.
-void check_numbers(const std::string& path, const std::string& type, const std::vector<double>& fixed, std::uint64_t parameters) {
+void check_numbers(const std::string& path, const std::string& type,
+                   const std::vector<double>& fixed, std::uint64_t parameters) {
   for (const double v : fixed)
-    if (!std::isfinite(v)) fail_reading(path, "its " + type + " has a fixed parameter that is not finite");
+    if (!std::isfinite(v))
+      fail_reading(path, "its " + type + " has a fixed parameter that is not finite");
   if (type.rfind("DisplacementField", 0) != 0) return;
   if (fixed.size() != 18)
-    fail_reading(path, "its displacement field has " + std::to_string(fixed.size()) + " fixed parameters instead of 18");
+    fail_reading(path, "its displacement field has " + std::to_string(fixed.size()) +
+                           " fixed parameters instead of 18");
   constexpr double most = 1 << 20;
   double voxels = 1;
   for (int a = 0; a < 3; ++a) {
     const bool whole = fixed[a] >= 1 && fixed[a] < most && fixed[a] == std::floor(fixed[a]);
     if (!whole || !(fixed[6 + a] > 0))
-      fail_reading(path, "its displacement field has a side of no voxels, or a spacing that is not positive");
+      fail_reading(
+          path,
+          "its displacement field has a side of no voxels, or a spacing that is not positive");
     voxels *= fixed[a];
   }
-  if (double(parameters) != 3 * voxels) fail_reading(path, "its displacement field does not have three numbers a voxel");
+  if (double(parameters) != 3 * voxels)
+    fail_reading(path, "its displacement field does not have three numbers a voxel");
   const double volume = Eigen::Map<const Eigen::Matrix3d>(fixed.data() + 9).determinant();
-  if (!(std::abs(volume) > 0.1)) fail_reading(path, "its displacement field has axes that span no volume");
+  if (!(std::abs(volume) > 0.1))
+    fail_reading(path, "its displacement field has axes that span no volume");
 }
 
 }  // namespace
 
 void check_matlab_transform(const std::string& path, std::uint64_t bytes) {
-  // ITK allocates whatever size is declared: every matrix must lie within the file and be one of doubles or floats.
+  // ITK allocates whatever size is declared: every matrix must lie within the file and be one of
+  // doubles or floats.
   std::ifstream in(path, std::ios::binary);
   std::array<std::int32_t, 5> head{};  // type, rows, columns, imaginary, length of the name
   std::uint64_t position = 0;
@@ -48,14 +56,18 @@ void check_matlab_transform(const std::string& path, std::uint64_t bytes) {
     const bool complete = bool(in.read(reinterpret_cast<char*>(head.data()), sizeof head));
     const auto [type, rows, columns, imaginary, name_bytes] = head;
     constexpr std::int32_t limit = 1 << 20;
-    const bool plausible = (type == 0 || type == 10) && rows > 0 && columns > 0 && rows < limit && columns < limit && imaginary == 0 &&
-                           name_bytes > 0 && name_bytes < 256;
+    const bool plausible = (type == 0 || type == 10) && rows > 0 && columns > 0 && rows < limit &&
+                           columns < limit && imaginary == 0 && name_bytes > 0 && name_bytes < 256;
     if (!complete || !plausible)
-      fail_reading(path, "it is not a MATLAB v4 transform as ITK writes it (an FSL matrix must be converted first)");
+      fail_reading(path,
+                   "it is not a MATLAB v4 transform as ITK writes it (an FSL matrix must be "
+                   "converted first)");
     std::string name(std::size_t(name_bytes), '\0');
     in.read(name.data(), name_bytes);
-    if (name.rfind("DisplacementField", 0) == 0) fail_reading(path, "it holds a displacement field; write that as .nii.gz or .h5");
-    position += sizeof head + std::uint64_t(name_bytes) + std::uint64_t(rows) * std::uint64_t(columns) * (type == 0 ? 8 : 4);
+    if (name.rfind("DisplacementField", 0) == 0)
+      fail_reading(path, "it holds a displacement field; write that as .nii.gz or .h5");
+    position += sizeof head + std::uint64_t(name_bytes) +
+                std::uint64_t(rows) * std::uint64_t(columns) * (type == 0 ? 8 : 4);
   }
   if (position > bytes) fail_reading(path, "the file ends within its numbers");
 }
@@ -64,7 +76,8 @@ void check_text_transform(const std::string& path) {
   std::ifstream in(path);
   std::string line;
   std::getline(in, line);
-  if (line.rfind("#Insight Transform File", 0) != 0) fail_reading(path, "it is not an ITK transform file ('#Insight Transform File')");
+  if (line.rfind("#Insight Transform File", 0) != 0)
+    fail_reading(path, "it is not an ITK transform file ('#Insight Transform File')");
   std::string type;
   std::uint64_t parameters = 0;
   while (std::getline(in, line)) {
@@ -114,19 +127,24 @@ void check_hdf5_transform(const std::string& path) {
     const H5::Group group = file.openGroup("TransformGroup");
     for (hsize_t i = 0; i < group.getNumObjs(); ++i) {
       const H5::Group one = group.openGroup(group.getObjnameByIdx(i));
-      const auto numbers = [&](const std::string& name) {  // ITK's old files spell them without an s
-        return one.openDataSet(one.nameExists("Transform" + name) ? "Transform" + name : "Tranform" + name);
-      };
-      if (!one.nameExists("TransformFixedParameters") && !one.nameExists("TranformFixedParameters")) continue;  // a composite's head
+      const auto numbers =
+          [&](const std::string& name) {  // ITK's old files spell them without an s
+            return one.openDataSet(one.nameExists("Transform" + name) ? "Transform" + name
+                                                                      : "Tranform" + name);
+          };
+      if (!one.nameExists("TransformFixedParameters") && !one.nameExists("TranformFixedParameters"))
+        continue;  // a composite's head
       std::string type;
       const H5::DataSet name = one.openDataSet("TransformType");
       name.read(type, name.getStrType());
       const H5::DataSet fixed = numbers("FixedParameters");
       const hssize_t count = fixed.getSpace().getSimpleExtentNpoints();
-      if (count < 0 || count > 1 << 20) fail_reading(path, "it has more fixed parameters than a transform can have");
+      if (count < 0 || count > 1 << 20)
+        fail_reading(path, "it has more fixed parameters than a transform can have");
       std::vector<double> values(std::size_t(count), 0.0);
       if (count > 0) fixed.read(values.data(), H5::PredType::NATIVE_DOUBLE);
-      check_numbers(path, type, values, std::uint64_t(numbers("Parameters").getSpace().getSimpleExtentNpoints()));
+      check_numbers(path, type, values,
+                    std::uint64_t(numbers("Parameters").getSpace().getSimpleExtentNpoints()));
     }
   } catch (const H5::Exception&) {
     fail_reading(path, "it is damaged, or holds no transform of ITK's");

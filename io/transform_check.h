@@ -1,5 +1,6 @@
-// Private to io: what ITK's transform files say, looked at before ITK reads them. ITK believes whatever they declare: a field without
-// voxels is freed twice, a grid with a spacing that is not finite aborts the program.
+// Private to io: what ITK's transform files say, looked at before ITK reads them. ITK believes
+// whatever they declare: a field without voxels is freed twice, a grid with a spacing that is not
+// finite aborts the program.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,8 @@
 
 namespace freeflow {
 
-/// Each throws IoError for a file of another format, one that breaks off, and displacement fields whose grid is no grid.
+/// Each throws IoError for a file of another format, one that breaks off, and displacement fields
+/// whose grid is no grid.
 void check_matlab_transform(const std::string& path, std::uint64_t bytes);
 void check_text_transform(const std::string& path);
 void check_hdf5_transform(const std::string& path);

@@ -25,8 +25,12 @@ namespace {
 using TransformIo = itk::TransformIOBaseTemplate<double>;
 using Transform = itk::TransformBaseTemplate<double>;
 
-bool is_hdf5(const std::string& path) { return has_extension(path, ".h5") || has_extension(path, ".hdf5"); }
-bool is_text_format(const std::string& path) { return has_extension(path, ".tfm") || has_extension(path, ".txt"); }
+bool is_hdf5(const std::string& path) {
+  return has_extension(path, ".h5") || has_extension(path, ".hdf5");
+}
+bool is_text_format(const std::string& path) {
+  return has_extension(path, ".tfm") || has_extension(path, ".txt");
+}
 
 TransformIo::Pointer make_io(const std::string& path) {
   // ANTs has written affines under the name of the base class, which ITK's own list lacks.
@@ -44,17 +48,22 @@ TransformIo::Pointer make_io(const std::string& path) {
 
 Eigen::Affine3d affine_of(const std::string& path, const Transform& transform) {
   Eigen::Affine3d affine = Eigen::Affine3d::Identity();
-  if (const auto* linear = dynamic_cast<const itk::MatrixOffsetTransformBase<double, 3, 3>*>(&transform)) {
+  if (const auto* linear =
+          dynamic_cast<const itk::MatrixOffsetTransformBase<double, 3, 3>*>(&transform)) {
     for (int row = 0; row < 3; ++row) {
-      for (int column = 0; column < 3; ++column) affine(row, column) = linear->GetMatrix()(unsigned(row), unsigned(column));
+      for (int column = 0; column < 3; ++column)
+        affine(row, column) = linear->GetMatrix()(unsigned(row), unsigned(column));
       affine(row, 3) = linear->GetOffset()[unsigned(row)];
     }
-  } else if (const auto* translation = dynamic_cast<const itk::TranslationTransform<double, 3>*>(&transform)) {
+  } else if (const auto* translation =
+                 dynamic_cast<const itk::TranslationTransform<double, 3>*>(&transform)) {
     for (unsigned row = 0; row < 3; ++row) affine(row, 3) = translation->GetOffset()[row];
   } else {
-    fail_reading(path, "it holds a " + transform.GetTransformTypeAsString() + ", but a linear 3-D transform is needed");
+    fail_reading(path, "it holds a " + transform.GetTransformTypeAsString() +
+                           ", but a linear 3-D transform is needed");
   }
-  if (!affine.matrix().allFinite() || affine.linear().determinant() == 0) fail_reading(path, "its transform is singular or not finite");
+  if (!affine.matrix().allFinite() || affine.linear().determinant() == 0)
+    fail_reading(path, "its transform is singular or not finite");
   return affine;
 }
 
@@ -66,20 +75,23 @@ HostField field_of(const std::string& path, const ItkField& transform) {
   HostField field;
   Geometry& grid = field.geometry;
   const auto size = image->GetBufferedRegion().GetSize();
-  const std::array<std::int64_t, 3> sizes{std::int64_t(size[0]), std::int64_t(size[1]), std::int64_t(size[2])};
+  const std::array<std::int64_t, 3> sizes{std::int64_t(size[0]), std::int64_t(size[1]),
+                                          std::int64_t(size[2])};
   const std::size_t count = count_voxels(path, sizes);
   grid.extent = {int(size[0]), int(size[1]), int(size[2])};
   require_volume(path, grid.extent);
   for (unsigned row = 0; row < 3; ++row) {
     grid.spacing[row] = image->GetSpacing()[row];
     grid.origin[row] = image->GetOrigin()[row];
-    for (unsigned column = 0; column < 3; ++column) grid.direction(row, column) = image->GetDirection()(row, column);
+    for (unsigned column = 0; column < 3; ++column)
+      grid.direction(row, column) = image->GetDirection()(row, column);
   }
   make_orthonormal(path, grid, field.warnings);
   field.planes.resize(3 * count);
   const ItkField::DisplacementFieldType::PixelType* vectors = image->GetBufferPointer();
   for (std::size_t voxel = 0; voxel < count; ++voxel)
-    for (unsigned component = 0; component < 3; ++component) field.planes[component * count + voxel] = float(vectors[voxel][component]);
+    for (unsigned component = 0; component < 3; ++component)
+      field.planes[component * count + voxel] = float(vectors[voxel][component]);
   to_voxels(path, field);
   return field;
 }
@@ -91,7 +103,9 @@ FileTransform chained(const std::string& path, const Transforms& transforms) {
   for (auto transform = transforms.begin(); transform != transforms.end(); ++transform) {
     const auto* field = dynamic_cast<const ItkField*>(transform->GetPointer());
     if (!field) {
-      if (chain.displacement) fail_reading(path, "it maps linearly before it displaces; only the other order can be used");
+      if (chain.displacement)
+        fail_reading(path,
+                     "it maps linearly before it displaces; only the other order can be used");
       chain.affine = chain.affine * affine_of(path, **transform);
     } else if (chain.displacement) {
       fail_reading(path, "it holds two displacement fields; compose them first");
@@ -102,9 +116,12 @@ FileTransform chained(const std::string& path, const Transforms& transforms) {
   return chain;
 }
 
-bool is_known_format(const std::string& path) { return is_text_format(path) || is_hdf5(path) || has_extension(path, ".mat"); }
+bool is_known_format(const std::string& path) {
+  return is_text_format(path) || is_hdf5(path) || has_extension(path, ".mat");
+}
 
-constexpr const char* unknown_format = "its extension names no known transform format; use .mat, .tfm, .txt or .h5";
+constexpr const char* unknown_format =
+    "its extension names no known transform format; use .mat, .tfm, .txt or .h5";
 
 FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
   if (is_hdf5(path))
@@ -121,13 +138,16 @@ FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
     if (dynamic_cast<const itk::CompositeTransform<double, 3>*>(transforms.front().GetPointer()))
       transforms.pop_front();  // its parts follow it
     else if (transforms.size() > 1)
-      fail_reading(path, "it holds " + std::to_string(transforms.size()) + " transforms that are not one composite; give them one by one");
+      fail_reading(path, "it holds " + std::to_string(transforms.size()) +
+                             " transforms that are not one composite; give them one by one");
     if (transforms.empty()) fail_reading(path, "it holds a composite of no transform");
     return chained(path, transforms);
   } catch (const IoError&) {
     throw;
-  } catch (const std::exception&) {  // ITK's own, and what the standard library throws at names that ITK does not check
-    fail_reading(path, std::string(is_hdf5(path) ? "it is damaged, or " : "") + "ITK finds no transform in it that it knows");
+  } catch (const std::exception&) {  // ITK's own, and what the standard library throws at names
+                                     // that ITK does not check
+    fail_reading(path, std::string(is_hdf5(path) ? "it is damaged, or " : "") +
+                           "ITK finds no transform in it that it knows");
   }
 }
 
@@ -136,7 +156,9 @@ FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
 FileTransform read_transform(const std::string& path) {
   const std::uint64_t bytes = size_of_readable_file(path);
   if (is_known_format(path)) return read_itk_transform(path, bytes);
-  if (!is_image_format(path)) fail_reading(path, std::string(unknown_format) + ", or an image format for a displacement field");
+  if (!is_image_format(path))
+    fail_reading(path,
+                 std::string(unknown_format) + ", or an image format for a displacement field");
   return {Eigen::Affine3d::Identity(), read_displacement(path)};
 }
 
@@ -144,11 +166,13 @@ Eigen::Affine3d read_affine(const std::string& path) {
   const std::uint64_t bytes = size_of_readable_file(path);
   if (!is_known_format(path)) fail_reading(path, unknown_format);
   const FileTransform transform = read_itk_transform(path, bytes);
-  if (transform.displacement) fail_reading(path, "it holds a displacement field, but a linear 3-D transform is needed");
+  if (transform.displacement)
+    fail_reading(path, "it holds a displacement field, but a linear 3-D transform is needed");
   return transform.affine;
 }
 
-void write_affine(const std::string& path, const Eigen::Affine3d& affine, const Eigen::Vector3d& center) {
+void write_affine(const std::string& path, const Eigen::Affine3d& affine,
+                  const Eigen::Vector3d& center) {
   if (!is_known_format(path)) fail_writing(path, unknown_format);
   using Affine = itk::AffineTransform<double, 3>;
   Affine::MatrixType matrix;

@@ -1,5 +1,6 @@
-// Transforms in ITK's files: .mat (MATLAB v4, as ANTs writes its 0GenericAffine.mat), .tfm and .txt ("#Insight Transform File"), and .h5
-// (HDF5, as ANTs and 3D Slicer write composites). They map fixed points to moving points, in LPS millimetres.
+// Transforms in ITK's files: .mat (MATLAB v4, as ANTs writes its 0GenericAffine.mat), .tfm and .txt
+// ("#Insight Transform File"), and .h5 (HDF5, as ANTs and 3D Slicer write composites). They map
+// fixed points to moving points, in LPS millimetres.
 #pragma once
 
 #include <optional>
@@ -17,15 +18,18 @@ struct FileTransform {
   std::optional<HostField> displacement;
 };
 
-/// Reads what read_affine reads, a displacement field (read_displacement), or a composite that first displaces and then maps linearly, as
-/// antsRegistration -z 1 writes it. Throws IoError.
+/// Reads what read_affine reads, a displacement field (read_displacement), or a composite that
+/// first displaces and then maps linearly, as antsRegistration -z 1 writes it. Throws IoError.
 FileTransform read_transform(const std::string& path);
 
-/// Reads any linear 3-D transform (translation, rigid, similarity, affine, float or double) or a composite of them, of which the last is
-/// applied first. Throws IoError when the file is no such file or holds a nonlinear or 2-D transform.
+/// Reads any linear 3-D transform (translation, rigid, similarity, affine, float or double) or a
+/// composite of them, of which the last is applied first. Throws IoError when the file is no such
+/// file or holds a nonlinear or 2-D transform.
 Eigen::Affine3d read_affine(const std::string& path);
 
-/// Writes AffineTransform_double_3_3 about `center` (LPS millimetres; the map does not depend on it). Throws IoError.
-void write_affine(const std::string& path, const Eigen::Affine3d& affine, const Eigen::Vector3d& center);
+/// Writes AffineTransform_double_3_3 about `center` (LPS millimetres; the map does not depend on
+/// it). Throws IoError.
+void write_affine(const std::string& path, const Eigen::Affine3d& affine,
+                  const Eigen::Vector3d& center);
 
 }  // namespace freeflow

@@ -25,7 +25,8 @@ struct TemporaryFile {
 
 }  // namespace
 
-void write_voxels(const std::string& path, const Geometry& geometry, int components, StoredType type, const void* values, int threads) {
+void write_voxels(const std::string& path, const Geometry& geometry, int components,
+                  StoredType type, const void* values, int threads) {
   const FileFormat format = format_to_write(path);
   geometry.validate("the grid to write");
   const int longest_side = std::max({geometry.extent.x, geometry.extent.y, geometry.extent.z});

@@ -8,8 +8,10 @@
 
 namespace freeflow {
 
-/// `values` holds `components` interleaved values of `type` per voxel. A .nii.gz is written as .nii beside its place and compressed from
-/// there by `threads` threads: ITK's own compression uses one. Throws IoError; InvalidArgument for an unusable geometry.
-void write_voxels(const std::string& path, const Geometry& geometry, int components, StoredType type, const void* values, int threads);
+/// `values` holds `components` interleaved values of `type` per voxel. A .nii.gz is written as .nii
+/// beside its place and compressed from there by `threads` threads: ITK's own compression uses one.
+/// Throws IoError; InvalidArgument for an unusable geometry.
+void write_voxels(const std::string& path, const Geometry& geometry, int components,
+                  StoredType type, const void* values, int threads);
 
 }  // namespace freeflow

@@ -12,8 +12,8 @@ namespace freeflow {
 /// One accepted iteration.
 struct IterationRecord {
   int iteration = 0;
-  double cost = 0;                ///< what the optimizer lowers: the similarity and the weighted penalties
-  double similarity = 0;          ///< its similarity part
+  double cost = 0;        ///< what the optimizer lowers: the similarity and the weighted penalties
+  double similarity = 0;  ///< its similarity part
   std::vector<double> penalties;  ///< the penalties' values, unweighted, in the pipeline's order
   double step_mm = 0;             ///< how far the parameters moved at most
 };
@@ -41,7 +41,8 @@ class Observer {
   virtual void on_stage(Stage) {}
   virtual void on_iteration(const LevelRecord& /*level_so_far*/) {}
   virtual void on_level_done(const LevelRecord&) {}
-  /// Asked once per iteration, and while folds are taken out and the inverse is found; true ends the registration with Cancelled.
+  /// Asked once per iteration, and while folds are taken out and the inverse is found; true ends
+  /// the registration with Cancelled.
   virtual bool stop_requested() { return false; }
   /// The same as long work takes it; the observer must outlive it.
   StopRequest stop_request() {

@@ -8,16 +8,20 @@ namespace freeflow {
 
 namespace {
 
-RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FlowOptions& o, Observer* observer) {
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FlowOptions& o,
+                             Observer* observer) {
   return register_flow(ctx, f, m, o, observer);
 }
-RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FfdOptions& o, Observer* observer) {
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FfdOptions& o,
+                             Observer* observer) {
   return register_ffd(ctx, f, m, o, observer);
 }
-RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const FluidOptions& o, Observer* observer) {
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m,
+                             const FluidOptions& o, Observer* observer) {
   return register_fluid(ctx, f, m, o, observer);
 }
-RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m, const DemonsOptions& o, Observer* observer) {
+RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m,
+                             const DemonsOptions& o, Observer* observer) {
   return register_demons(ctx, f, m, o, observer);
 }
 
@@ -38,8 +42,11 @@ void set_start(Options& o, const DisplacementField* field) {
 /// The images, masks and start of a rehearsal: volumes that hold nothing.
 struct Imaginary {
   Imaginary(Context& ctx, const RegistrationInputs& in)
-      : fixed(Volume<float>(ctx, in.fixed), in.fixed_mask ? Volume<float>(ctx, in.fixed) : Volume<float>(), "the fixed image"),
-        moving(Volume<float>(ctx, in.moving), in.moving_mask ? Volume<float>(ctx, in.moving) : Volume<float>(), "the moving image") {
+      : fixed(Volume<float>(ctx, in.fixed),
+              in.fixed_mask ? Volume<float>(ctx, in.fixed) : Volume<float>(), "the fixed image"),
+        moving(Volume<float>(ctx, in.moving),
+               in.moving_mask ? Volume<float>(ctx, in.moving) : Volume<float>(),
+               "the moving image") {
     if (in.initial_displacement) start = DisplacementField(ctx, *in.initial_displacement);
   }
   PreparedImage fixed, moving;
@@ -59,8 +66,8 @@ void RegistrationOptions::validate() const {
   std::visit([](const auto& o) { o.validate(); }, model);
 }
 
-RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const RegistrationOptions& options,
-                                   Observer* observer) {
+RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                   const RegistrationOptions& options, Observer* observer) {
   options.validate();
   return std::visit(
       [&](auto nonrigid) {
@@ -81,24 +88,29 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
       options.model);
 }
 
-RegistrationResult register_images(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
-                                   const RegistrationOptions& options, const Masks& masks, Observer* observer) {
+RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,
+                                   const Volume<float>& moving, const RegistrationOptions& options,
+                                   const Masks& masks, Observer* observer) {
   options.validate();
-  return with_prepared(fixed, moving, masks,
-                       [&](PreparedImage& f, PreparedImage& m) { return register_images(ctx, f, m, options, observer); });
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_images(ctx, f, m, options, observer);
+  });
 }
 
-std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs, const RegistrationOptions& options) {
+std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,
+                          const RegistrationOptions& options) {
   options.validate();
   Context rehearsal = ctx.rehearsal();
   Imaginary images(rehearsal, inputs);
   RegistrationOptions rehearsed = options;
-  std::visit([&](auto& o) { set_start(o, inputs.initial_displacement ? &images.start : nullptr); }, rehearsed.model);
+  std::visit([&](auto& o) { set_start(o, inputs.initial_displacement ? &images.start : nullptr); },
+             rehearsed.model);
   register_images(rehearsal, images.fixed, images.moving, rehearsed);
   return rounded_up(rehearsal.statistics().peak_bytes);
 }
 
-std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs, const LinearOptions& options) {
+std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,
+                          const LinearOptions& options) {
   Context rehearsal = ctx.rehearsal();
   Imaginary images(rehearsal, inputs);
   register_linear(rehearsal, images.fixed, images.moving, options);

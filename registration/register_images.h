@@ -1,5 +1,5 @@
-// The default pipeline, what ffdreg and fluidreg do with two images: a linear stage that takes any starting rotation, then a nonrigid model
-// from there. Ten lines register two images:
+// The default pipeline, what ffdreg and fluidreg do with two images: a linear stage that takes any
+// starting rotation, then a nonrigid model from there. Ten lines register two images:
 //
 //   freeflow::Context ctx(freeflow::Device::parse("auto"));
 //   const freeflow::RegistrationResult r = freeflow::register_images(ctx, fixed, moving);
@@ -17,13 +17,15 @@
 
 namespace freeflow {
 
-/// The nonrigid model with its options, which hold the measure, the start and whether the inverse is wanted.
+/// The nonrigid model with its options, which hold the measure, the start and whether the inverse
+/// is wanted.
 using NonrigidModel = std::variant<FlowOptions, FfdOptions, FluidOptions, DemonsOptions>;
 
 struct RegistrationOptions {
   NonrigidModel model;
-  /// The stage before the nonrigid one, with its measure, from its initial affine; empty: none. There is none either where the model starts
-  /// from a displacement or a velocity, which no linear transform found under it could be written after.
+  /// The stage before the nonrigid one, with its measure, from its initial affine; empty: none.
+  /// There is none either where the model starts from a displacement or a velocity, which no linear
+  /// transform found under it could be written after.
   std::optional<LinearModel> linear = LinearModel::affine;
 
   /// Throws InvalidArgument with the field and its mend.
@@ -31,13 +33,18 @@ struct RegistrationOptions {
   const LevelOptions& levels() const;
 };
 
-/// Registers. Where no linear transform is better than the start the start is kept, and RegistrationResult::linear says so among its
-/// warnings. Fixed and moving may live on different grids; the context's device holds them. Throws InvalidArgument for unusable options,
-/// geometry or device, RegistrationError for images without content or overlap, DeviceError, and Cancelled when the observer asks.
-RegistrationResult register_images(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
-                                   const RegistrationOptions& options = {}, const Masks& masks = {}, Observer* observer = nullptr);
+/// Registers. Where no linear transform is better than the start the start is kept, and
+/// RegistrationResult::linear says so among its warnings. Fixed and moving may live on different
+/// grids; the context's device holds them. Throws InvalidArgument for unusable options, geometry or
+/// device, RegistrationError for images without content or overlap, DeviceError, and Cancelled when
+/// the observer asks.
+RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,
+                                   const Volume<float>& moving,
+                                   const RegistrationOptions& options = {}, const Masks& masks = {},
+                                   Observer* observer = nullptr);
 /// The same of images that are kept for further registrations.
-RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const RegistrationOptions& options = {},
+RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                   const RegistrationOptions& options = {},
                                    Observer* observer = nullptr);
 
 /// What a registration will be given, as far as its memory depends on it.
@@ -47,9 +54,11 @@ struct RegistrationInputs {
   std::optional<Geometry> initial_displacement;  ///< or velocity
 };
 
-/// Device memory that it will need at most, in bytes, the inputs and the result included: counted in a rehearsal of the very work.
-/// Throws InvalidArgument for unusable options or geometry.
-std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs, const RegistrationOptions& options);
-std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs, const LinearOptions& options);
+/// Device memory that it will need at most, in bytes, the inputs and the result included: counted
+/// in a rehearsal of the very work. Throws InvalidArgument for unusable options or geometry.
+std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,
+                          const RegistrationOptions& options);
+std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,
+                          const LinearOptions& options);
 
 }  // namespace freeflow

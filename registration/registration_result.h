@@ -12,18 +12,24 @@
 
 namespace freeflow {
 
-/// moving(affine(x + u(x))) matches fixed(x). Fields lie on the fixed grid, on the device of the registration's context.
+/// moving(affine(x + u(x))) matches fixed(x). Fields lie on the fixed grid, on the device of the
+/// registration's context.
 struct RegistrationResult {
-  Eigen::Affine3d affine = Eigen::Affine3d::Identity();  ///< world transform (mm, LPS) applied after the displacement
-  DisplacementField displacement;                        ///< u
-  /// v with u = exp(v) but for folds taken out, where the model keeps one: a symmetric flow and log-domain demons. Else empty.
+  /// world transform (mm, LPS) applied after the displacement
+  Eigen::Affine3d affine = Eigen::Affine3d::Identity();
+  DisplacementField displacement;  ///< u
+  /// v with u = exp(v) but for folds taken out, where the model keeps one: a symmetric flow and
+  /// log-domain demons. Else empty.
   DisplacementField velocity;
-  std::optional<Inverse> inverse;  ///< of the displacement, where LevelOptions::with_inverse asked for it
+  std::optional<Inverse>
+      inverse;  ///< of the displacement, where LevelOptions::with_inverse asked for it
   JacobianStatistics jacobian;
-  UnfoldResult unfolding;                        ///< folds that were taken out after the optimisation
-  double overlap_before = 0, overlap_after = 0;  ///< share of the fixed voxels that fall on moving ones
+  UnfoldResult unfolding;  ///< folds that were taken out after the optimisation
+  double overlap_before = 0,
+         overlap_after = 0;  ///< share of the fixed voxels that fall on moving ones
   std::vector<LevelRecord> levels;
-  std::vector<std::string> warnings;   ///< sentences for the user: folds left, nothing gained; those of the linear stage are in `linear`
+  std::vector<std::string> warnings;  ///< sentences for the user: folds left, nothing gained; those
+                                      ///< of the linear stage are in `linear`
   std::optional<LinearResult> linear;  ///< the linear stage, where there was one
   double nonrigid_seconds = 0, inverse_seconds = 0;
 };

@@ -1,4 +1,5 @@
-// Private: into the padded volumes of a Fourier transform and out again. Planes follow each other on both sides; z counts through all.
+// Private: into the padded volumes of a Fourier transform and out again. Planes follow each other
+// on both sides; z counts through all.
 #pragma once
 
 #include <freeflow/regularize/fft_padding.h>
@@ -15,7 +16,8 @@ struct PadBody {
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = padding.n;
     const int plane = z / padding.size.z;
-    int p[3] = {x - padding.margin[0], y - padding.margin[1], z % padding.size.z - padding.margin[2]};
+    int p[3] = {x - padding.margin[0], y - padding.margin[1],
+                z % padding.size.z - padding.margin[2]};
     bool inside = true;
     for (int a = 0; a < 3; ++a) {
       const int at = p[a] < 0 ? 0 : p[a] < n[a] ? p[a] : n[a] - 1;
@@ -27,7 +29,8 @@ struct PadBody {
   }
 };
 
-/// Over n.x, n.y, planes * n.z; `rest` (a position in the first plane, or SIZE_MAX for none) is where the values are brought to 0.
+/// Over n.x, n.y, planes * n.z; `rest` (a position in the first plane, or SIZE_MAX for none) is
+/// where the values are brought to 0.
 struct CropBody {
   Padding padding;
   const float* in;
@@ -41,7 +44,9 @@ struct CropBody {
     const float* values = in + plane * volume;
     const float zero = rest < volume ? values[rest] : 0.0f;
     out[(std::size_t(z) * n.y + y) * n.x + x] =
-        values[padding.padded(x + padding.margin[0], y + padding.margin[1], z % n.z + padding.margin[2])] - zero;
+        values[padding.padded(x + padding.margin[0], y + padding.margin[1],
+                              z % n.z + padding.margin[2])] -
+        zero;
   }
 };
 

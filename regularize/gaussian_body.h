@@ -14,8 +14,11 @@ struct WindowAxisBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const int i = axis == 0 ? x : axis == 1 ? y : z, n = in.extent[axis];
-    const std::size_t stride = axis == 0 ? 1 : axis == 1 ? in.extent.x : std::size_t(in.extent.x) * in.extent.y;
-    const float* line = in.data + in.offset(axis == 0 ? 0 : x, axis == 1 ? 0 : y, axis == 2 ? 0 : z);
+    const std::size_t stride = axis == 0   ? 1
+                               : axis == 1 ? in.extent.x
+                                           : std::size_t(in.extent.x) * in.extent.y;
+    const float* line =
+        in.data + in.offset(axis == 0 ? 0 : x, axis == 1 ? 0 : y, axis == 2 ? 0 : z);
     const int start = factor * i + first;
     float sum = 0, weight = 0;
     for (int k = 0; k < taps; ++k) {

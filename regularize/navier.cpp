@@ -29,9 +29,10 @@ void Viscosity::validate() const {
 }
 
 NavierVelocity::NavierVelocity(Context& ctx, const Geometry& grid, const Viscosity& viscosity)
-    : padding_(padding_for(grid.extent)), spacing_{float(grid.spacing.x()), float(grid.spacing.y()), float(grid.spacing.z())},
-      mu_(float(viscosity.mu)), lambda_(float(viscosity.lambda)), field_(ctx, RealFft::floats(padding_.size, 3)),
-      transform_(ctx, padding_.size, 3) {
+    : padding_(padding_for(grid.extent)), spacing_{float(grid.spacing.x()), float(grid.spacing.y()),
+                                                   float(grid.spacing.z())},
+      mu_(float(viscosity.mu)), lambda_(float(viscosity.lambda)),
+      field_(ctx, RealFft::floats(padding_.size, 3)), transform_(ctx, padding_.size, 3) {
   viscosity.validate();
   for (int a = 0; a < 3; ++a) {
     const double h = grid.spacing[a];
@@ -46,17 +47,27 @@ NavierVelocity::NavierVelocity(Context& ctx, const Geometry& grid, const Viscosi
   }
 }
 
-void NavierVelocity::apply(Context& ctx, FieldView<const float> force, FieldView<float> velocity) const {
+void NavierVelocity::apply(Context& ctx, FieldView<const float> force,
+                           FieldView<float> velocity) const {
   const Extent n = padding_.n, size = padding_.size;
   require(force.extent == n && velocity.extent == n, "the field does not have the fluid's extent");
   float* field = field_.data();
-  for_each_voxel(ctx, Extent{size.x, size.y, 3 * size.z}, PadBody{padding_, force.data, field, true});
+  for_each_voxel(ctx, Extent{size.x, size.y, 3 * size.z},
+                 PadBody{padding_, force.data, field, true});
   transform_.forward(ctx, field);
-  NavierSpectrumBody body{{}, {}, {spacing_.x, spacing_.y, spacing_.z}, mu_, mu_ + lambda_, float(1.0 / double(size.count())), size, field};
+  NavierSpectrumBody body{{},
+                          {},
+                          {spacing_.x, spacing_.y, spacing_.z},
+                          mu_,
+                          mu_ + lambda_,
+                          float(1.0 / double(size.count())),
+                          size,
+                          field};
   for (int a = 0; a < 3; ++a) body.sine[a] = sine_[a].data(), body.second[a] = second_[a].data();
   for_each_voxel(ctx, Extent{size.x / 2 + 1, size.y, size.z}, body);
   transform_.inverse(ctx, field);
-  const std::size_t rest = padding_.padded((n.x + size.x) / 2, (n.y + size.y) / 2, (n.z + size.z) / 2);
+  const std::size_t rest =
+      padding_.padded((n.x + size.x) / 2, (n.y + size.y) / 2, (n.z + size.z) / 2);
   for_each_voxel(ctx, Extent{n.x, n.y, 3 * n.z}, CropBody{padding_, field, velocity.data, rest});
 }
 

@@ -16,11 +16,16 @@ void BendingEnergy::prepare(Context& ctx, Extent lattice) {
   work_ = ReduceWorkspace(ctx, derivatives_.size(), 1);
 }
 
-void BendingEnergy::add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) {
+void BendingEnergy::add_force(Context& ctx, const LatticeView& lattice, float weight,
+                              FieldView<float> force, double* value) {
   const double nodes = inner_nodes(lattice.coefficients.extent);
-  for_each_voxel(ctx, force.extent, BendingTermsBody{lattice.coefficients, lattice.spacing, derivatives_.data()});
-  reduce(ctx, derivatives_.size(), 1, BendingValueBody{{}, derivatives_.data(), 1 / nodes}, work_, value);
-  for_each_voxel(ctx, force.extent, BendingForceBody{derivatives_.data(), lattice.spacing, float(-2 * weight / nodes), force});
+  for_each_voxel(ctx, force.extent,
+                 BendingTermsBody{lattice.coefficients, lattice.spacing, derivatives_.data()});
+  reduce(ctx, derivatives_.size(), 1, BendingValueBody{{}, derivatives_.data(), 1 / nodes}, work_,
+         value);
+  for_each_voxel(
+      ctx, force.extent,
+      BendingForceBody{derivatives_.data(), lattice.spacing, float(-2 * weight / nodes), force});
 }
 
 void LogJacobianPenalty::prepare(Context& ctx, Extent lattice) {
@@ -29,11 +34,16 @@ void LogJacobianPenalty::prepare(Context& ctx, Extent lattice) {
   work_ = ReduceWorkspace(ctx, lattice.count(), 1);
 }
 
-void LogJacobianPenalty::add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) {
+void LogJacobianPenalty::add_force(Context& ctx, const LatticeView& lattice, float weight,
+                                   FieldView<float> force, double* value) {
   const double nodes = inner_nodes(lattice.coefficients.extent);
-  for_each_voxel(ctx, force.extent, LogJacobianTermsBody{lattice.coefficients, lattice.spacing, cofactors_.data(), node_values_.data()});
-  reduce(ctx, node_values_.size(), 1, LogJacobianValueBody{{}, node_values_.data(), 1 / nodes}, work_, value);
-  for_each_voxel(ctx, force.extent, LogJacobianForceBody{cofactors_.data(), float(-weight / nodes), force});
+  for_each_voxel(ctx, force.extent,
+                 LogJacobianTermsBody{lattice.coefficients, lattice.spacing, cofactors_.data(),
+                                      node_values_.data()});
+  reduce(ctx, node_values_.size(), 1, LogJacobianValueBody{{}, node_values_.data(), 1 / nodes},
+         work_, value);
+  for_each_voxel(ctx, force.extent,
+                 LogJacobianForceBody{cofactors_.data(), float(-weight / nodes), force});
 }
 
 }  // namespace freeflow

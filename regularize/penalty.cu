@@ -10,6 +10,7 @@ template void for_each_voxel(backend::Cuda, Extent, const BendingForceBody&);
 template void for_each_voxel(backend::Cuda, Extent, const LogJacobianTermsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const LogJacobianForceBody&);
 template void reduce(backend::Cuda, std::size_t, int, const BendingValueBody&, double*, double*);
-template void reduce(backend::Cuda, std::size_t, int, const LogJacobianValueBody&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const LogJacobianValueBody&, double*,
+                     double*);
 
 }  // namespace freeflow

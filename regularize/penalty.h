@@ -1,6 +1,7 @@
-// Penalties on a grid of displacements: the coefficients of a free-form deformation, or the voxels of a flow's field. Each yields its value
-// and adds its force, so that a pipeline sums similarity and penalties without knowing them. A penalty defined outside the library is a
-// class derived from Penalty, given to a pipeline as a PenaltyTerm.
+// Penalties on a grid of displacements: the coefficients of a free-form deformation, or the voxels
+// of a flow's field. Each yields its value and adds its force, so that a pipeline sums similarity
+// and penalties without knowing them. A penalty defined outside the library is a class derived from
+// Penalty, given to a pipeline as a PenaltyTerm.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,9 @@
 
 namespace freeflow {
 
-/// A lattice as the penalties see it: displacements along its axes, and the distance of its nodes in the same units. Of a free-form
-/// deformation: spline coefficients in mm. Of a flow: displacements in voxels, at nodes 1 apart.
+/// A lattice as the penalties see it: displacements along its axes, and the distance of its nodes
+/// in the same units. Of a free-form deformation: spline coefficients in mm. Of a flow:
+/// displacements in voxels, at nodes 1 apart.
 struct LatticeView {
   FieldView<const float> coefficients;
   Vec3f spacing;
@@ -22,10 +24,13 @@ struct LatticeView {
 class Penalty {
  public:
   virtual ~Penalty() = default;
-  /// Allocates what a lattice of this size needs. Once per level, and in a rehearsal (Context::rehearsal).
+  /// Allocates what a lattice of this size needs. Once per level, and in a rehearsal
+  /// (Context::rehearsal).
   virtual void prepare(Context& ctx, Extent lattice) = 0;
-  /// Queues: *value (device memory) gets the penalty P; force gains -weight dP/dc. Neither allocates nor waits.
-  virtual void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) = 0;
+  /// Queues: *value (device memory) gets the penalty P; force gains -weight dP/dc. Neither
+  /// allocates nor waits.
+  virtual void add_force(Context& ctx, const LatticeView& lattice, float weight,
+                         FieldView<float> force, double* value) = 0;
 };
 
 /// A penalty of the caller's choice in a pipeline. Each direction of a registration makes one.
@@ -35,24 +40,28 @@ struct PenaltyTerm {
   std::function<std::unique_ptr<Penalty>()> make;
 };
 
-/// Mean over the lattice's inner nodes of the squared second derivatives of u, mixed ones twice, in 1/mm^2 (Rueckert 1999,
-/// eq. 4, with the integral taken at the nodes as NiftyReg does). Affine displacements cost nothing.
+/// Mean over the lattice's inner nodes of the squared second derivatives of u, mixed ones twice, in
+/// 1/mm^2 (Rueckert 1999, eq. 4, with the integral taken at the nodes as NiftyReg does). Affine
+/// displacements cost nothing.
 class BendingEnergy : public Penalty {
  public:
   void prepare(Context& ctx, Extent lattice) override;
-  void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) override;
+  void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force,
+                 double* value) override;
 
  private:
   Buffer<float> derivatives_;
   ReduceWorkspace work_;
 };
 
-/// Mean over the lattice's inner nodes of (log det(I + grad u))^2: keeps the deformation from folding and from changing
-/// volume. Below det = 0.05 the square is continued by its tangent, so that a folded start still has a way back.
+/// Mean over the lattice's inner nodes of (log det(I + grad u))^2: keeps the deformation from
+/// folding and from changing volume. Below det = 0.05 the square is continued by its tangent, so
+/// that a folded start still has a way back.
 class LogJacobianPenalty : public Penalty {
  public:
   void prepare(Context& ctx, Extent lattice) override;
-  void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) override;
+  void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force,
+                 double* value) override;
 
  private:
   Buffer<float> cofactors_;

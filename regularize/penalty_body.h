@@ -1,6 +1,7 @@
-// Private: the penalties' mathematics. At a node the cubic B-spline and its derivatives need only the 27 coefficients
-// around it, with weights value (1 4 1)/6, first (-1 0 1)/2 and second (1 -2 1) per axis. A first pass stores derivatives at
-// the nodes, a second gathers each coefficient's force from the 27 nodes that it reaches: no atomics, a fixed order.
+// Private: the penalties' mathematics. At a node the cubic B-spline and its derivatives need only
+// the 27 coefficients around it, with weights value (1 4 1)/6, first (-1 0 1)/2 and second (1 -2 1)
+// per axis. A first pass stores derivatives at the nodes, a second gathers each coefficient's force
+// from the 27 nodes that it reaches: no atomics, a fixed order.
 #pragma once
 
 #include <freeflow/core/portable_math.h>
@@ -9,13 +10,16 @@
 namespace freeflow {
 
 namespace node {
-/// Weight of the coefficient `offset` in {-1, 0, 1} from the node, for the derivative of that order.
+/// Weight of the coefficient `offset` in {-1, 0, 1} from the node, for the derivative of that
+/// order.
 FREEFLOW_HD float weight(int order, int offset) {
   if (order == 0) return offset == 0 ? 4.0f / 6.0f : 1.0f / 6.0f;
   if (order == 1) return 0.5f * float(offset);
   return offset == 0 ? -2.0f : 1.0f;
 }
-FREEFLOW_HD bool is_inner(int x, int y, int z, Extent n) { return x > 0 && y > 0 && z > 0 && x < n.x - 1 && y < n.y - 1 && z < n.z - 1; }
+FREEFLOW_HD bool is_inner(int x, int y, int z, Extent n) {
+  return x > 0 && y > 0 && z > 0 && x < n.x - 1 && y < n.y - 1 && z < n.z - 1;
+}
 }  // namespace node
 
 namespace bending {
@@ -53,13 +57,16 @@ struct BendingTermsBody {
         for (int dz = -1; dz <= 1; ++dz)
           for (int dy = -1; dy <= 1; ++dy)
             for (int dx = -1; dx <= 1; ++dx) {
-              const float v = coefficients.data[c * count + i + (std::ptrdiff_t(dz) * n.y + dy) * n.x + dx];
+              const float v =
+                  coefficients.data[c * count + i + (std::ptrdiff_t(dz) * n.y + dy) * n.x + dx];
               for (int t = 0; t < bending::terms; ++t)
-                d[t] = fma_(node::weight(bending::order(t, 0), dx) * node::weight(bending::order(t, 1), dy) *
+                d[t] = fma_(node::weight(bending::order(t, 0), dx) *
+                                node::weight(bending::order(t, 1), dy) *
                                 node::weight(bending::order(t, 2), dz),
                             v, d[t]);
             }
-      for (int t = 0; t < bending::terms; ++t) derivatives[(bending::terms * c + t) * count + i] = d[t] * bending::scale(t, spacing);
+      for (int t = 0; t < bending::terms; ++t)
+        derivatives[(bending::terms * c + t) * count + i] = d[t] * bending::scale(t, spacing);
     }
   }
 };
@@ -67,10 +74,13 @@ struct BendingTermsBody {
 struct BendingValueBody : SumBody {
   const float* derivatives;
   double one_over_nodes;
-  FREEFLOW_HD double operator()(std::size_t i, int) const { return double(derivatives[i]) * derivatives[i] * one_over_nodes; }
+  FREEFLOW_HD double operator()(std::size_t i, int) const {
+    return double(derivatives[i]) * derivatives[i] * one_over_nodes;
+  }
 };
 
-/// The weights of a second derivative do not change when the offset turns round, so gathering equals spreading.
+/// The weights of a second derivative do not change when the offset turns round, so gathering
+/// equals spreading.
 struct BendingForceBody {
   const float* derivatives;
   Vec3f spacing;
@@ -90,7 +100,8 @@ struct BendingForceBody {
             if (!node::is_inner(x + dx, y + dy, z + dz, n)) continue;
             const std::size_t j = i + (std::ptrdiff_t(dz) * n.y + dy) * n.x + dx;
             for (int t = 0; t < bending::terms; ++t)
-              sum = fma_(node::weight(bending::order(t, 0), dx) * node::weight(bending::order(t, 1), dy) *
+              sum = fma_(node::weight(bending::order(t, 0), dx) *
+                             node::weight(bending::order(t, 1), dy) *
                              node::weight(bending::order(t, 2), dz) * scale[t],
                          derivatives[(bending::terms * c + t) * count + j], sum);
           }
@@ -99,7 +110,8 @@ struct BendingForceBody {
   }
 };
 
-/// Jacobian at a node: cofactors[(3 c + a) * nodes + i] = d (log J)^2 / d (d u_c / d x_a), node_values[i] = (log J)^2.
+/// Jacobian at a node: cofactors[(3 c + a) * nodes + i] = d (log J)^2 / d (d u_c / d x_a),
+/// node_values[i] = (log J)^2.
 struct LogJacobianTermsBody {
   static constexpr double smallest = 0.05;
   FieldView<const float> coefficients;
@@ -117,10 +129,13 @@ struct LogJacobianTermsBody {
         for (int dy = -1; dy <= 1; ++dy)
           for (int dx = -1; dx <= 1; ++dx) {
             const std::size_t j = i + (std::ptrdiff_t(dz) * n.y + dy) * n.x + dx;
-            const float bx = node::weight(0, dx), by = node::weight(0, dy), bz = node::weight(0, dz);
-            const float w[3] = {node::weight(1, dx) * by * bz, bx * node::weight(1, dy) * bz, bx * by * node::weight(1, dz)};
+            const float bx = node::weight(0, dx), by = node::weight(0, dy),
+                        bz = node::weight(0, dz);
+            const float w[3] = {node::weight(1, dx) * by * bz, bx * node::weight(1, dy) * bz,
+                                bx * by * node::weight(1, dz)};
             for (int c = 0; c < 3; ++c)
-              for (int a = 0; a < 3; ++a) g[c][a] = fma_(w[a], coefficients.data[c * count + j], g[c][a]);
+              for (int a = 0; a < 3; ++a)
+                g[c][a] = fma_(w[a], coefficients.data[c * count + j], g[c][a]);
           }
     const float h[3] = {spacing.x, spacing.y, spacing.z};
     for (int c = 0; c < 3; ++c)
@@ -131,19 +146,23 @@ struct LogJacobianTermsBody {
         const int c1 = (c + 1) % 3, c2 = (c + 2) % 3, a1 = (a + 1) % 3, a2 = (a + 2) % 3;
         cofactor[c][a] = g[c1][a1] * g[c2][a2] - g[c1][a2] * g[c2][a1];
       }
-    const double det = double(g[0][0]) * cofactor[0][0] + double(g[0][1]) * cofactor[0][1] + double(g[0][2]) * cofactor[0][2];
+    const double det = double(g[0][0]) * cofactor[0][0] + double(g[0][1]) * cofactor[0][1] +
+                       double(g[0][2]) * cofactor[0][2];
     const double j = det > smallest ? det : smallest;
     const double log_j = log_positive(j), slope = 2.0 * log_j / j;
     node_values[i] = inner ? log_j * log_j + slope * (det - j) : 0.0;
     for (int c = 0; c < 3; ++c)
-      for (int a = 0; a < 3; ++a) cofactors[(3 * c + a) * count + i] = inner ? float(slope) * cofactor[c][a] / h[a] : 0.0f;
+      for (int a = 0; a < 3; ++a)
+        cofactors[(3 * c + a) * count + i] = inner ? float(slope) * cofactor[c][a] / h[a] : 0.0f;
   }
 };
 
 struct LogJacobianValueBody : SumBody {
   const double* node_values;
   double one_over_nodes;
-  FREEFLOW_HD double operator()(std::size_t i, int) const { return node_values[i] * one_over_nodes; }
+  FREEFLOW_HD double operator()(std::size_t i, int) const {
+    return node_values[i] * one_over_nodes;
+  }
 };
 
 struct LogJacobianForceBody {
@@ -162,7 +181,8 @@ struct LogJacobianForceBody {
             if (!node::is_inner(x + dx, y + dy, z + dz, n)) continue;
             const std::size_t j = i + (std::ptrdiff_t(dz) * n.y + dy) * n.x + dx;
             // Seen from the node, this coefficient lies at the opposite offset.
-            const float bx = node::weight(0, dx), by = node::weight(0, dy), bz = node::weight(0, dz);
+            const float bx = node::weight(0, dx), by = node::weight(0, dy),
+                        bz = node::weight(0, dz);
             sum = fma_(node::weight(1, -dx) * by * bz, cofactors[(3 * c + 0) * count + j], sum);
             sum = fma_(bx * node::weight(1, -dy) * bz, cofactors[(3 * c + 1) * count + j], sum);
             sum = fma_(bx * by * node::weight(1, -dz), cofactors[(3 * c + 2) * count + j], sum);

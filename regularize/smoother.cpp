@@ -24,8 +24,9 @@ constexpr double largest_separable = 64, largest_automatic = 4, smallest_recursi
 constexpr int chunk = 64;
 
 /// Deriche's fit of exp(-t^2 / 2) for t >= 0: sum of (a cos(w t) + b sin(w t)) exp(-l t).
-constexpr double deriche[2][4] = {{1.6797292232361107, 3.7348298269103580, 0.6318113174569493, 1.7831906544515104},
-                                  {-0.6802783501806897, -0.2598300478959625, 1.9969276832487770, 1.7228297663338028}};
+constexpr double deriche[2][4] = {
+    {1.6797292232361107, 3.7348298269103580, 0.6318113174569493, 1.7831906544515104},
+    {-0.6802783501806897, -0.2598300478959625, 1.9969276832487770, 1.7228297663338028}};
 
 std::array<RecursiveSection, 2> recursive_sections(double sigma) {
   std::array<RecursiveSection, 2> sections;
@@ -38,13 +39,19 @@ std::array<RecursiveSection, 2> recursive_sections(double sigma) {
     section.d1 = float(2 * r * c);
     section.d2 = float(-r * r);
     const double n0 = a, n1 = r * (b * s - a * c), m1 = n1 + n0 * section.d1, m2 = n0 * section.d2;
-    const double per_steady = 1 / (1 - double(section.d1) - double(section.d2));  // of the rounded poles, so that the gain is theirs
+    const double per_steady =
+        1 / (1 - double(section.d1) -
+             double(section.d2));  // of the rounded poles, so that the gain is theirs
     exact[i] = {n0, n1, m1, m2, (n0 + n1) * per_steady, (m1 + m2) * per_steady};
     gain += exact[i][4] + exact[i][5];
   }
   for (int i = 0; i < 2; ++i) {
-    float* const rounded[] = {
-        &sections[i].n0, &sections[i].n1, &sections[i].m1, &sections[i].m2, &sections[i].steady_forward, &sections[i].steady_backward};
+    float* const rounded[] = {&sections[i].n0,
+                              &sections[i].n1,
+                              &sections[i].m1,
+                              &sections[i].m2,
+                              &sections[i].steady_forward,
+                              &sections[i].steady_backward};
     for (int k = 0; k < 6; ++k) *rounded[k] = float(exact[i][k] / gain);
   }
   return sections;
@@ -58,7 +65,8 @@ void copy_chunk(const float* from, int count, float* to) {
     std::copy(from, from + count, to);
 }
 
-/// out = the sum of weights[k] * values[k * step ...]: the sums of a chunk grow together in registers.
+/// out = the sum of weights[k] * values[k * step ...]: the sums of a chunk grow together in
+/// registers.
 void weigh_chunk(const float* weights, int window, const float* values, int step, float* out) {
   float sum[chunk] = {};
   for (int k = 0; k < window; ++k) {
@@ -70,25 +78,29 @@ void weigh_chunk(const float* weights, int window, const float* values, int step
 
 void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
   const LinesAlong& lines = body.lines;
-  const int radius = body.radius, window = 2 * radius + 1, length = lines.extent[lines.axis], nx = lines.extent.x;
+  const int radius = body.radius, window = 2 * radius + 1, length = lines.extent[lines.axis],
+            nx = lines.extent.x;
   const std::size_t stride = lines.stride();
   const int pieces = lines.axis == 0 ? lines.extent.y : (nx + chunk - 1) / chunk;
   ParallelErrors errors;
 #pragma omp parallel for schedule(static) num_threads(cpu.threads) if (lines.extent.count() >= 8192)
   for (int task = 0; task < lines.groups(planes) * pieces; ++task) {
     static thread_local std::vector<float> rows;
-    errors.run([&] { rows.resize(lines.axis == 0 ? nx + chunk + 2 * radius : 2 * window * chunk); });
+    errors.run(
+        [&] { rows.resize(lines.axis == 0 ? nx + chunk + 2 * radius : 2 * window * chunk); });
     if (errors.failed()) continue;
     float sums[chunk];
     if (lines.axis == 0) {
       const std::size_t start = lines.start_of(task / pieces, task % pieces);
-      for (int i = 0; i < nx + 2 * radius; ++i) rows[i] = body.in[start + std::clamp(i - radius, 0, nx - 1)];
+      for (int i = 0; i < nx + 2 * radius; ++i)
+        rows[i] = body.in[start + std::clamp(i - radius, 0, nx - 1)];
       for (int x = 0; x < nx; x += chunk) {
         weigh_chunk(body.weights, window, rows.data() + x, 1, sums);
         std::copy(sums, sums + std::min(chunk, nx - x), body.out + start + x);
       }
     } else {
-      // The window's rows in a ring, each twice, so that they always follow each other: far apart in memory they would share cache sets.
+      // The window's rows in a ring, each twice, so that they always follow each other: far apart
+      // in memory they would share cache sets.
       const int first = task % pieces * chunk, count = std::min(chunk, nx - first);
       const std::size_t start = lines.start_of(task / pieces, first);
       const auto enter = [&](int i) {
@@ -110,8 +122,8 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
 
 /// recursive_line for `Lanes` lines side by side, `lane` floats apart: the same operations on each.
 template <int Lanes>
-void recursive_lanes(const RecursiveSection& a, const RecursiveSection& b, const float* in, float* out, int n, std::size_t stride,
-                     std::size_t lane) {
+void recursive_lanes(const RecursiveSection& a, const RecursiveSection& b, const float* in,
+                     float* out, int n, std::size_t stride, std::size_t lane) {
   RecursiveState s[Lanes];
   float base[Lanes];
   for (int l = 0; l < Lanes; ++l) {
@@ -119,49 +131,63 @@ void recursive_lanes(const RecursiveSection& a, const RecursiveSection& b, const
     s[l] = RecursiveState::steady(0.0f, 0.0f, 0.0f);
   }
   for (int i = 0; i < n; ++i)
-    for (int l = 0; l < Lanes; ++l) out[i * stride + l * lane] = base[l] + s[l].forward(a, b, in[i * stride + l * lane] - base[l]);
+    for (int l = 0; l < Lanes; ++l)
+      out[i * stride + l * lane] =
+          base[l] + s[l].forward(a, b, in[i * stride + l * lane] - base[l]);
   for (int l = 0; l < Lanes; ++l)
-    s[l] = RecursiveState::steady(in[(n - 1) * stride + l * lane] - base[l], a.steady_backward, b.steady_backward);
+    s[l] = RecursiveState::steady(in[(n - 1) * stride + l * lane] - base[l], a.steady_backward,
+                                  b.steady_backward);
   for (int i = n - 1; i >= 0; --i)
-    for (int l = 0; l < Lanes; ++l) out[i * stride + l * lane] += s[l].backward(a, b, in[i * stride + l * lane] - base[l]);
+    for (int l = 0; l < Lanes; ++l)
+      out[i * stride + l * lane] += s[l].backward(a, b, in[i * stride + l * lane] - base[l]);
 }
 
 void smooth_lines(backend::Cpu cpu, const RecursiveLines& body, int planes) {
   constexpr int lanes = 16;
   const LinesAlong& lines = body.lines;
-  const int length = lines.extent[lines.axis], across = lines.across(), bundles = (across + lanes - 1) / lanes;
+  const int length = lines.extent[lines.axis], across = lines.across(),
+            bundles = (across + lanes - 1) / lanes;
   const std::size_t stride = lines.stride(), lane = lines.across_stride();
 #pragma omp parallel for schedule(static) num_threads(cpu.threads) if (lines.extent.count() >= 8192)
   for (int task = 0; task < lines.groups(planes) * bundles; ++task) {
     const int first = task % bundles * lanes;
     const std::size_t start = lines.start_of(task / bundles, first);
     if (first + lanes <= across)
-      recursive_lanes<lanes>(body.a, body.b, body.in + start, body.out + start, length, stride, lane);
+      recursive_lanes<lanes>(body.a, body.b, body.in + start, body.out + start, length, stride,
+                             lane);
     else
       for (int l = 0; l < across - first; ++l)
-        recursive_line(body.a, body.b, body.in + start + l * lane, body.out + start + l * lane, length, stride);
+        recursive_line(body.a, body.b, body.in + start + l * lane, body.out + start + l * lane,
+                       length, stride);
   }
 }
 
 }  // namespace
 
-GaussianFilter::GaussianFilter(Context& ctx, Extent extent, const Eigen::Vector3d& sigma_voxels, Smoother smoother) : extent_(extent) {
-  require(sigma_voxels.allFinite() && sigma_voxels.minCoeff() >= 0, "a Gaussian's sigma must be a number that is not negative");
+GaussianFilter::GaussianFilter(Context& ctx, Extent extent, const Eigen::Vector3d& sigma_voxels,
+                               Smoother smoother)
+    : extent_(extent) {
+  require(sigma_voxels.allFinite() && sigma_voxels.minCoeff() >= 0,
+          "a Gaussian's sigma must be a number that is not negative");
   for (int a = 0; a < 3; ++a) {
     Axis& axis = axes_[a];
     axis.sigma = sigma_voxels[a];
     axis.recursive =
-        axis.sigma > 0 && (smoother == Smoother::recursive || (smoother == Smoother::automatic && axis.sigma > largest_automatic));
+        axis.sigma > 0 && (smoother == Smoother::recursive ||
+                           (smoother == Smoother::automatic && axis.sigma > largest_automatic));
     require(!axis.recursive || axis.sigma >= smallest_recursive,
             "the recursive Gaussian needs a sigma of at least 0.5 voxels; take the separable one");
-    require(axis.recursive || axis.sigma <= largest_separable,
-            "the separable Gaussian and fft take a sigma of at most 64 voxels; take the recursive one");
+    require(
+        axis.recursive || axis.sigma <= largest_separable,
+        "the separable Gaussian and fft take a sigma of at most 64 voxels; take the recursive one");
     if (axis.recursive)
       axis.sections = recursive_sections(axis.sigma);
     else if (smoother != Smoother::fft || axis.sigma == 0)
-      axis.weights = Buffer<float>(ctx, axis.sigma > 0 ? gaussian_window(axis.sigma).weights : std::vector<float>{1.0f});
+      axis.weights = Buffer<float>(
+          ctx, axis.sigma > 0 ? gaussian_window(axis.sigma).weights : std::vector<float>{1.0f});
   }
-  if (smoother == Smoother::fft && smooths()) fft_ = std::make_unique<FftGaussian>(ctx, extent, sigma_voxels);
+  if (smoother == Smoother::fft && smooths())
+    fft_ = std::make_unique<FftGaussian>(ctx, extent, sigma_voxels);
 }
 
 GaussianFilter::~GaussianFilter() = default;
@@ -178,28 +204,35 @@ void GaussianFilter::apply(Context& ctx, float* in, float* out, int planes) cons
     const LinesAlong lines{extent_, a};
     backend::dispatch(ctx, [&](auto target) {
       if (axis.recursive)
-        smooth_lines(target, RecursiveLines{lines, in, out, axis.sections[0], axis.sections[1]}, planes);
+        smooth_lines(target, RecursiveLines{lines, in, out, axis.sections[0], axis.sections[1]},
+                     planes);
       else
-        smooth_lines(target, SeparableLines{lines, in, out, axis.weights.data(), int(axis.weights.size()) / 2}, planes);
+        smooth_lines(
+            target,
+            SeparableLines{lines, in, out, axis.weights.data(), int(axis.weights.size()) / 2},
+            planes);
     });
     std::swap(in, out);
   }
 }
 
 void GaussianFilter::apply(Context& ctx, FieldView<float> in, FieldView<float> out) const {
-  require(in.extent == extent_ && out.extent == extent_, "the field does not have the filter's extent");
+  require(in.extent == extent_ && out.extent == extent_,
+          "the field does not have the filter's extent");
   apply(ctx, in.data, out.data, 3);
 }
 
 void GaussianFilter::apply(Context& ctx, VolumeView<float> in, VolumeView<float> out) const {
-  require(in.extent == extent_ && out.extent == extent_, "the volume does not have the filter's extent");
+  require(in.extent == extent_ && out.extent == extent_,
+          "the volume does not have the filter's extent");
   apply(ctx, in.data, out.data, 1);
 }
 
 namespace {
 
 template <class Values>
-void smooth_in_place(Context& ctx, Values& values, const Eigen::Vector3d& sigma_voxels, Smoother smoother) {
+void smooth_in_place(Context& ctx, Values& values, const Eigen::Vector3d& sigma_voxels,
+                     Smoother smoother) {
   require_on_device(ctx, values);
   const GaussianFilter filter(ctx, values.extent(), sigma_voxels, smoother);
   if (!filter.smooths()) return;
@@ -210,11 +243,13 @@ void smooth_in_place(Context& ctx, Values& values, const Eigen::Vector3d& sigma_
 
 }  // namespace
 
-void smooth(Context& ctx, DisplacementField& field, const Eigen::Vector3d& sigma_voxels, Smoother smoother) {
+void smooth(Context& ctx, DisplacementField& field, const Eigen::Vector3d& sigma_voxels,
+            Smoother smoother) {
   smooth_in_place(ctx, field, sigma_voxels, smoother);
 }
 
-void smooth(Context& ctx, Volume<float>& image, const Eigen::Vector3d& sigma_voxels, Smoother smoother) {
+void smooth(Context& ctx, Volume<float>& image, const Eigen::Vector3d& sigma_voxels,
+            Smoother smoother) {
   smooth_in_place(ctx, image, sigma_voxels, smoother);
 }
 

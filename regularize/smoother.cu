@@ -1,16 +1,18 @@
-// Bundles of neighbouring lines pass through shared memory, so that everything is read and written once and in whole
-// sectors whatever the axis. Rows of the tile are one word longer than the bundle: its transposed side has no bank conflicts either.
-//   separable  a warp sums eight neighbouring outputs in registers: eight values and eight weights serve 64 multiplications;
-//   recursive  a warp runs along sixteen lines, half of its lanes forwards, the others backwards. Lines too long for shared memory are
-//              run through global memory.
+// Bundles of neighbouring lines pass through shared memory, so that everything is read and written
+// once and in whole sectors whatever the axis. Rows of the tile are one word longer than the
+// bundle: its transposed side has no bank conflicts either.
+//   separable  a warp sums eight neighbouring outputs in registers: eight values and eight weights
+//              serve 64 multiplications;
+//   recursive  a warp runs along sixteen lines, half of its lanes forwards, the others backwards.
+//              Lines too long for shared memory are run through global memory.
 // Bound: 8 bytes a voxel and axis.
 #include <cuda_pipeline.h>
 
 #include <algorithm>
 #include <type_traits>
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/regularize/smoother_body.h>
+#include <freeflow/core/cuda_check.cuh>
 
 namespace freeflow {
 
@@ -24,21 +26,25 @@ struct Bundle {
   unsigned stride, across;
   int count;  // lines that exist
 
-  __device__ Bundle(const LinesAlong& lines, unsigned index) : stride(unsigned(lines.stride())), across(unsigned(lines.across_stride())) {
+  __device__ Bundle(const LinesAlong& lines, unsigned index)
+      : stride(unsigned(lines.stride())), across(unsigned(lines.across_stride())) {
     const int bundles = (lines.across() + lanes - 1) / lanes, first = int(index % bundles) * lanes;
     start = lines.start_of(int(index / bundles), first);
     count = min(lanes, lines.across() - first);
   }
 
-  /// A thread's share of a tile: voxels `step` apart in memory and `tile_step` apart in the tile, neighbouring threads on neighbours.
+  /// A thread's share of a tile: voxels `step` apart in memory and `tile_step` apart in the tile,
+  /// neighbouring threads on neighbours.
   template <class F>
   __device__ void for_columns(int length, F&& f) const {
     constexpr int width = along_x ? 32 : lanes;
     const int first = threadIdx.x % width, row = threadIdx.x / width, rows = blockDim.x / width;
-    for (int column = first; column < (along_x ? length : count); column += width) f(column, row, rows, along_x ? count : length);
+    for (int column = first; column < (along_x ? length : count); column += width)
+      f(column, row, rows, along_x ? count : length);
   }
 
-  /// tile(i, line) = in(begin + i, line), positions clamped to [0, end), after arrive(). All copies are under way at once.
+  /// tile(i, line) = in(begin + i, line), positions clamped to [0, end), after arrive(). All copies
+  /// are under way at once.
   __device__ void fill(float* tile, const float* in, int begin, int length, int end) const {
     const bool inner = begin >= 0 && begin + length <= end;
     const auto clamped = [&](int i) { return unsigned(min(max(begin + i, 0), end - 1)); };
@@ -50,7 +56,8 @@ struct Bundle {
       if (along_x || inner) {
         const float* next = from + std::size_t(unsigned(along_x ? row : begin + row)) * step;
 #pragma unroll 4
-        for (int k = row; k < count; k += rows, next += rows * step, to += to_step) __pipeline_memcpy_async(to, next, sizeof(float));
+        for (int k = row; k < count; k += rows, next += rows * step, to += to_step)
+          __pipeline_memcpy_async(to, next, sizeof(float));
       } else {
         for (int k = row; k < count; k += rows, to += to_step)
           __pipeline_memcpy_async(to, from + std::size_t(clamped(k)) * step, sizeof(float));
@@ -68,9 +75,11 @@ struct Bundle {
   __device__ void drain(float* out, int begin, int length, Value value) const {
     for_columns(length, [&](int column, int row, int rows, int count) {
       const std::size_t step = along_x ? across : stride;
-      float* next = out + (along_x ? begin + column : column) + std::size_t(unsigned(along_x ? row : begin + row)) * step;
+      float* next = out + (along_x ? begin + column : column) +
+                    std::size_t(unsigned(along_x ? row : begin + row)) * step;
 #pragma unroll 8
-      for (int k = row; k < count; k += rows, next += rows * step) *next = value(along_x ? column * pitch + k : k * pitch + column);
+      for (int k = row; k < count; k += rows, next += rows * step)
+        *next = value(along_x ? column * pitch + k : k * pitch + column);
     });
   }
 };
@@ -79,20 +88,25 @@ constexpr int outputs = 8, separable_warps = 8, segment = outputs * separable_wa
 
 __host__ __device__ int in_eights(int n) { return (n + 7) / 8 * 8; }
 
-/// sum[j] += w[q - j] * v[q] for the eight values v from a tile's column; weights of lower index are in `before`.
+/// sum[j] += w[q - j] * v[q] for the eight values v from a tile's column; weights of lower index
+/// are in `before`.
 template <int pitch>
-__device__ void weigh_eight(const float* column, const float (&before)[8], const float (&w)[8], float (&sum)[outputs]) {
+__device__ void weigh_eight(const float* column, const float (&before)[8], const float (&w)[8],
+                            float (&sum)[outputs]) {
 #pragma unroll
   for (int q = 0; q < 8; ++q) {
     const float v = column[q * pitch];
 #pragma unroll
-    for (int j = 0; j < outputs; ++j) sum[j] = fma_(q >= j ? w[q - j] : before[8 + q - j], v, sum[j]);
+    for (int j = 0; j < outputs; ++j)
+      sum[j] = fma_(q >= j ? w[q - j] : before[8 + q - j], v, sum[j]);
   }
 }
 
 __device__ void load_eight(const float* aligned, float (&w)[8]) {
-  const float4 low = reinterpret_cast<const float4*>(aligned)[0], high = reinterpret_cast<const float4*>(aligned)[1];
-  w[0] = low.x, w[1] = low.y, w[2] = low.z, w[3] = low.w, w[4] = high.x, w[5] = high.y, w[6] = high.z, w[7] = high.w;
+  const float4 low = reinterpret_cast<const float4*>(aligned)[0],
+               high = reinterpret_cast<const float4*>(aligned)[1];
+  w[0] = low.x, w[1] = low.y, w[2] = low.z, w[3] = low.w, w[4] = high.x, w[5] = high.y,
+  w[6] = high.z, w[7] = high.w;
 }
 
 /// Weights lie between zeros: what lies outside a window counts 0 times.
@@ -101,10 +115,12 @@ __global__ void __launch_bounds__(32 * separable_warps) separable_kernel(Separab
   extern __shared__ float4 memory[];
   using Lines = Bundle<along_x, 32>;
   const Lines bundle(body.lines, blockIdx.x);
-  const int length = body.lines.extent[body.lines.axis], begin = blockIdx.y * segment, end = min(begin + segment, length);
+  const int length = body.lines.extent[body.lines.axis], begin = blockIdx.y * segment,
+            end = min(begin + segment, length);
   const int radius = body.radius, window = in_eights(2 * radius + outputs);
   float *const weights = reinterpret_cast<float*>(memory), *const tile = weights + window + 8;
-  for (int k = threadIdx.x; k < window + 8; k += blockDim.x) weights[k] = k >= 8 && k - 8 <= 2 * radius ? body.weights[k - 8] : 0.0f;
+  for (int k = threadIdx.x; k < window + 8; k += blockDim.x)
+    weights[k] = k >= 8 && k - 8 <= 2 * radius ? body.weights[k - 8] : 0.0f;
   bundle.fill(tile, body.in + bundle.start, begin - radius, segment - outputs + window, length);
   bundle.arrive();
 
@@ -127,17 +143,21 @@ __global__ void __launch_bounds__(32 * separable_warps) separable_kernel(Separab
 
 constexpr int recursive_threads = 128, recursive_lanes = 16;
 
-/// RecursiveState for a lane that goes forwards or backwards, with one stream of instructions and the same rounding.
+/// RecursiveState for a lane that goes forwards or backwards, with one stream of instructions and
+/// the same rounding.
 struct RecursiveLane {
   bool forward;
-  float pa, qa, pb, qb, offset;  // offset: what the direction's sum adds; -0 leaves every number as it is
+  float pa, qa, pb, qb,
+      offset;  // offset: what the direction's sum adds; -0 leaves every number as it is
   RecursiveState s;
 
   __device__ RecursiveLane(const RecursiveLines& body, bool forward, float base, float last)
-      : forward(forward), pa(forward ? body.a.n0 : body.a.m1), qa(forward ? body.a.n1 : body.a.m2), pb(forward ? body.b.n0 : body.b.m1),
-        qb(forward ? body.b.n1 : body.b.m2), offset(forward ? base : -0.0f),
+      : forward(forward), pa(forward ? body.a.n0 : body.a.m1), qa(forward ? body.a.n1 : body.a.m2),
+        pb(forward ? body.b.n0 : body.b.m1), qb(forward ? body.b.n1 : body.b.m2),
+        offset(forward ? base : -0.0f),
         s(forward ? RecursiveState::steady(0.0f, 0.0f, 0.0f)
-                  : RecursiveState::steady(last - base, body.a.steady_backward, body.b.steady_backward)) {}
+                  : RecursiveState::steady(last - base, body.a.steady_backward,
+                                           body.b.steady_backward)) {}
 
   __device__ float step(const RecursiveSection& a, const RecursiveSection& b, float x) {
     const float u = forward ? x : s.x1, v = forward ? s.x1 : s.x2;
@@ -148,7 +168,8 @@ struct RecursiveLane {
   }
 };
 
-/// Two floats a voxel in shared memory: where the directions have met, each finds the other's sums and leaves the result in place of x.
+/// Two floats a voxel in shared memory: where the directions have met, each finds the other's sums
+/// and leaves the result in place of x.
 template <bool along_x>
 __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveLines body) {
   extern __shared__ float4 memory[];
@@ -162,7 +183,8 @@ __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveL
 
   if (threadIdx.x < 32) {
     const int line = threadIdx.x % recursive_lanes;
-    const bool exists = line < bundle.count, forward = threadIdx.x < recursive_lanes, odd = length % 2;
+    const bool exists = line < bundle.count, forward = threadIdx.x < recursive_lanes,
+               odd = length % 2;
     const float base = tile[line];
     RecursiveLane lane(body, forward, base, tile[(length - 1) * pitch + line]);
     const int step = forward ? pitch : -pitch;
@@ -171,7 +193,8 @@ __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveL
     const auto go = [&](auto first_half, auto count) {
       float values[count], met[count];
 #pragma unroll
-      for (int k = 0; k < count; ++k) values[k] = x[k * step], met[k] = first_half ? 0.0f : sums[k * step];
+      for (int k = 0; k < count; ++k)
+        values[k] = x[k * step], met[k] = first_half ? 0.0f : sums[k * step];
 #pragma unroll
       for (int k = 0; k < count; ++k) {
         const float sum = lane.step(body.a, body.b, values[k] - base);
@@ -191,11 +214,13 @@ __global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveL
   bundle.drain(body.out + bundle.start, 0, length, [&](int place) { return tile[place]; });
 }
 
-__global__ void __launch_bounds__(recursive_threads) long_recursive_kernel(RecursiveLines body, int groups) {
+__global__ void __launch_bounds__(recursive_threads)
+    long_recursive_kernel(RecursiveLines body, int groups) {
   const int line = blockIdx.x * blockDim.x + threadIdx.x, across = body.lines.across();
   if (line >= groups * across) return;
   const std::size_t start = body.lines.start_of(line / across, line % across);
-  recursive_line(body.a, body.b, body.in + start, body.out + start, body.lines.extent[body.lines.axis], body.lines.stride());
+  recursive_line(body.a, body.b, body.in + start, body.out + start,
+                 body.lines.extent[body.lines.axis], body.lines.stride());
 }
 
 unsigned bundles_of(const LinesAlong& lines, int planes, int lanes) {
@@ -203,7 +228,8 @@ unsigned bundles_of(const LinesAlong& lines, int planes, int lanes) {
 }
 
 template <class Kernel, class Body>
-void launch(backend::Cuda cuda, Kernel kernel, dim3 grid, int threads, std::size_t bytes, const Body& body) {
+void launch(backend::Cuda cuda, Kernel kernel, dim3 grid, int threads, std::size_t bytes,
+            const Body& body) {
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
   kernel<<<grid, threads, bytes, static_cast<cudaStream_t>(cuda.stream)>>>(body);
   cuda_check(cudaGetLastError());
@@ -212,24 +238,31 @@ void launch(backend::Cuda cuda, Kernel kernel, dim3 grid, int threads, std::size
 }  // namespace
 
 void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
-  const int window = in_eights(2 * body.radius + outputs), length = body.lines.extent[body.lines.axis];
-  const std::size_t bytes = sizeof(float) * (window + 8 + (segment - outputs + window) * Bundle<true, 32>::pitch);
+  const int window = in_eights(2 * body.radius + outputs),
+            length = body.lines.extent[body.lines.axis];
+  const std::size_t bytes =
+      sizeof(float) * (window + 8 + (segment - outputs + window) * Bundle<true, 32>::pitch);
   const dim3 grid(bundles_of(body.lines, planes, 32), (length + segment - 1) / segment);
-  launch(cuda, body.lines.axis == 0 ? separable_kernel<true> : separable_kernel<false>, grid, 32 * separable_warps, bytes, body);
+  launch(cuda, body.lines.axis == 0 ? separable_kernel<true> : separable_kernel<false>, grid,
+         32 * separable_warps, bytes, body);
 }
 
 void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
   int device, most_shared;
   cuda_check(cudaGetDevice(&device));
   cuda_check(cudaDeviceGetAttribute(&most_shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  const std::size_t bytes = sizeof(float) * 2 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
+  const std::size_t bytes =
+      sizeof(float) * 2 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
   if (bytes <= std::size_t(most_shared)) {
     const dim3 grid(bundles_of(body.lines, planes, recursive_lanes));
-    launch(cuda, body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>, grid, recursive_threads, bytes, body);
+    launch(cuda, body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>, grid,
+           recursive_threads, bytes, body);
   } else {
     const int groups = body.lines.groups(planes);
-    const unsigned blocks = unsigned((std::size_t(groups) * body.lines.across() + recursive_threads - 1) / recursive_threads);
-    long_recursive_kernel<<<blocks, recursive_threads, 0, static_cast<cudaStream_t>(cuda.stream)>>>(body, groups);
+    const unsigned blocks = unsigned(
+        (std::size_t(groups) * body.lines.across() + recursive_threads - 1) / recursive_threads);
+    long_recursive_kernel<<<blocks, recursive_threads, 0, static_cast<cudaStream_t>(cuda.stream)>>>(
+        body, groups);
     cuda_check(cudaGetLastError());
   }
 }

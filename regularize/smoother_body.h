@@ -1,5 +1,5 @@
-// Private: the mathematics of smoother.h. The planes of a field follow each other, so a field is a volume of planes * z slices;
-// only along z a line must know which plane it belongs to.
+// Private: the mathematics of smoother.h. The planes of a field follow each other, so a field is a
+// volume of planes * z slices; only along z a line must know which plane it belongs to.
 #pragma once
 
 #include <freeflow/core/dispatch.h>
@@ -23,7 +23,9 @@ struct LinesAlong {
     return axis == 0 ? start(0, line, group) : start(line, 0, group);
   }
 
-  FREEFLOW_HD std::size_t stride() const { return axis == 0 ? 1 : axis == 1 ? std::size_t(extent.x) : std::size_t(extent.x) * extent.y; }
+  FREEFLOW_HD std::size_t stride() const {
+    return axis == 0 ? 1 : axis == 1 ? std::size_t(extent.x) : std::size_t(extent.x) * extent.y;
+  }
   /// Where the line through (x, y, z) starts, z counted through all planes.
   FREEFLOW_HD std::size_t start(int x, int y, int z) const {
     const std::size_t slice = std::size_t(extent.x) * extent.y;
@@ -32,10 +34,13 @@ struct LinesAlong {
     return std::size_t(z / extent.z) * extent.z * slice + std::size_t(y) * extent.x + x;
   }
   /// The position on that line.
-  FREEFLOW_HD int position(int x, int y, int z) const { return axis == 0 ? x : axis == 1 ? y : z % extent.z; }
+  FREEFLOW_HD int position(int x, int y, int z) const {
+    return axis == 0 ? x : axis == 1 ? y : z % extent.z;
+  }
 };
 
-/// A window of 2 radius + 1 weights along an axis: the sum of weights[k] times the line's value at i + k - radius, k ascending.
+/// A window of 2 radius + 1 weights along an axis: the sum of weights[k] times the line's value at
+/// i + k - radius, k ascending.
 struct SeparableLines {
   LinesAlong lines;
   const float* in;
@@ -44,9 +49,10 @@ struct SeparableLines {
   int radius;
 };
 
-/// One line through two sections of second order in parallel, each h(n) = (a cos(w n) + b sin(w n)) r^n for n >= 0:
-/// s(n) = n0 x(n) + n1 x(n - 1) + d1 s(n - 1) + d2 s(n - 2); backwards, from n = 1 on, m1 x(n + 1) + m2 x(n + 2) + the same.
-/// x counts from the line's first value. A step waits for one multiplication of the step before.
+/// One line through two sections of second order in parallel, each h(n) = (a cos(w n) + b sin(w n))
+/// r^n for n >= 0: s(n) = n0 x(n) + n1 x(n - 1) + d1 s(n - 1) + d2 s(n - 2); backwards, from n = 1
+/// on, m1 x(n + 1) + m2 x(n + 2) + the same. x counts from the line's first value. A step waits for
+/// one multiplication of the step before.
 struct RecursiveState {
   float x1, x2, a1, a2, b1, b2;
 
@@ -69,8 +75,8 @@ struct RecursiveState {
 };
 
 /// `in` and `out` are the line's first voxels.
-FREEFLOW_HD void recursive_line(const RecursiveSection& a, const RecursiveSection& b, const float* in, float* out, int n,
-                                std::size_t stride) {
+FREEFLOW_HD void recursive_line(const RecursiveSection& a, const RecursiveSection& b,
+                                const float* in, float* out, int n, std::size_t stride) {
   const float base = in[0];
   RecursiveState s = RecursiveState::steady(0.0f, 0.0f, 0.0f);
   for (int i = 0; i < n; ++i) out[i * stride] = base + s.forward(a, b, in[i * stride] - base);

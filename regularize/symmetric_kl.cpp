@@ -26,27 +26,36 @@ SymmetricKl::SymmetricKl(Context& ctx, Extent extent, KlKernel kernel, BlockShap
     : extent_(extent), kernel_(kernel), shape_(shape), work_(ctx, extent.count(), 1), sum_(ctx, 1) {
   const std::vector<BlockShape> shapes = kl_block_shapes();
   require(std::find(shapes.begin(), shapes.end(), shape) != shapes.end(),
-          "there is no kernel with blocks of " + std::to_string(shape.x) + "x" + std::to_string(shape.y) + " threads; take 32x16");
-  if (!ctx.device().is_cuda()) windows_ = Buffer<float>(ctx, kl_window_floats(extent) * ctx.threads());
+          "there is no kernel with blocks of " + std::to_string(shape.x) + "x" +
+              std::to_string(shape.y) + " threads; take 32x16");
+  if (!ctx.device().is_cuda())
+    windows_ = Buffer<float>(ctx, kl_window_floats(extent) * ctx.threads());
 }
 
-void SymmetricKl::run(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force, bool add) const {
-  require(u.extent == extent_ && force.extent == extent_, "the field does not have the term's extent");
+void SymmetricKl::run(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force,
+                      bool add) const {
+  require(u.extent == extent_ && force.extent == extent_,
+          "the field does not have the term's extent");
   const KlForce body{u, force, float(weight / double(extent_.count())), add, extent_.count()};
-  backend::dispatch(ctx, [&](auto target) { kl_force(target, body, kernel_, shape_, windows_.data()); });
+  backend::dispatch(ctx,
+                    [&](auto target) { kl_force(target, body, kernel_, shape_, windows_.data()); });
 }
 
-void SymmetricKl::force(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force) const {
+void SymmetricKl::force(Context& ctx, FieldView<const float> u, double weight,
+                        FieldView<float> force) const {
   run(ctx, u, weight, force, false);
 }
 
-void SymmetricKl::add_force(Context& ctx, FieldView<const float> u, double weight, FieldView<float> force) const {
+void SymmetricKl::add_force(Context& ctx, FieldView<const float> u, double weight,
+                            FieldView<float> force) const {
   run(ctx, u, weight, force, true);
 }
 
-void SymmetricKl::energy(Context& ctx, FieldView<const float> u, double smallest_jacobian, double* energy) const {
+void SymmetricKl::energy(Context& ctx, FieldView<const float> u, double smallest_jacobian,
+                         double* energy) const {
   require(smallest_jacobian > 0, "the smallest determinant must be positive");
-  reduce(ctx, extent_.count(), 1, KlEnergyBody{{}, u, float(smallest_jacobian)}, work_, sum_.data());
+  reduce(ctx, extent_.count(), 1, KlEnergyBody{{}, u, float(smallest_jacobian)}, work_,
+         sum_.data());
   for_each_voxel(ctx, Extent{1, 1, 1}, KlMeanBody{sum_.data(), double(extent_.count()), energy});
 }
 
@@ -60,13 +69,17 @@ namespace {
 
 constexpr int block_rows = 8, block_slices = 32;
 
-/// What one block keeps: the fluxes across x and y of the plane at hand (`block_rows` rows and one on either side), those across z of three
-/// planes, and the sums across x and y of two.
+/// What one block keeps: the fluxes across x and y of the plane at hand (`block_rows` rows and one
+/// on either side), those across z of three planes, and the sums across x and y of two.
 struct Window {
   Window(float* memory, Extent n) : nx(n.x), data(memory) {}
-  static std::size_t floats(Extent n) { return std::size_t(n.x) * (6 * (block_rows + 2) + (9 + 6) * block_rows); }
+  static std::size_t floats(Extent n) {
+    return std::size_t(n.x) * (6 * (block_rows + 2) + (9 + 6) * block_rows);
+  }
 
-  float* across_xy(int c, int axis, int row) const { return data + std::size_t((c * 2 + axis) * (block_rows + 2) + row + 1) * nx; }
+  float* across_xy(int c, int axis, int row) const {
+    return data + std::size_t((c * 2 + axis) * (block_rows + 2) + row + 1) * nx;
+  }
   float* across_z(int c, int z, int row) const {
     return data + std::size_t(6 * (block_rows + 2) + (c * 3 + z % 3) * block_rows + row) * nx;
   }
@@ -79,10 +92,13 @@ struct Window {
 };
 
 /// The fluxes of one row; those across z only for the block's own rows (z_out not null).
-void flux_row(FieldView<const float> u, int y, int z, float* const xy_out[6], float* const z_out[3]) {
+void flux_row(FieldView<const float> u, int y, int z, float* const xy_out[6],
+              float* const z_out[3]) {
   const Extent n = u.extent;
-  const std::size_t plane = n.count(), slice = std::size_t(n.x) * n.y, row = (std::size_t(z) * n.y + y) * n.x;
-  const std::size_t y_up = y + 1 < n.y ? n.x : 0, y_down = y > 0 ? n.x : 0, z_up = z + 1 < n.z ? slice : 0, z_down = z > 0 ? slice : 0;
+  const std::size_t plane = n.count(), slice = std::size_t(n.x) * n.y,
+                    row = (std::size_t(z) * n.y + y) * n.x;
+  const std::size_t y_up = y + 1 < n.y ? n.x : 0, y_down = y > 0 ? n.x : 0,
+                    z_up = z + 1 < n.z ? slice : 0, z_down = z > 0 ? slice : 0;
   const float sy = difference_scale(y, n.y), sz = difference_scale(z, n.z);
   const auto at = [&](int x, int up, int down) {
     float d[3][3], q[3][3];
@@ -109,7 +125,8 @@ void flux_row(FieldView<const float> u, int y, int z, float* const xy_out[6], fl
 class KlBlock {
  public:
   KlBlock(const KlForce& body, float* memory, int first_row, int first_slice)
-      : body_(body), n_(body.u.extent), window_(memory, n_), y0_(first_row), y1_(std::min(first_row + block_rows, n_.y)), z0_(first_slice),
+      : body_(body), n_(body.u.extent), window_(memory, n_), y0_(first_row),
+        y1_(std::min(first_row + block_rows, n_.y)), z0_(first_slice),
         z1_(std::min(first_slice + block_slices, n_.z)) {}
 
   void run() const {
@@ -156,7 +173,8 @@ class KlBlock {
         const float up_sign = has_up ? 1.0f : -1.0f, down_sign = has_down ? 1.0f : -1.0f;
         const float* sum = window_.sum_xy(c, z, y - y0_);
         const std::size_t i = c * n_.count() + (std::size_t(z) * n_.y + y) * n_.x;
-        for (int x = 0; x < n_.x; ++x) body_.store(i + x, sum[x] + (up_sign * up[x] - down_sign * down[x]));
+        for (int x = 0; x < n_.x; ++x)
+          body_.store(i + x, sum[x] + (up_sign * up[x] - down_sign * down[x]));
       }
   }
 
@@ -172,7 +190,8 @@ std::size_t kl_window_floats(Extent n) { return (Window::floats(n) + 15) / 16 * 
 
 void kl_force(backend::Cpu cpu, const KlForce& body, KlKernel, BlockShape, float* windows) {
   const Extent n = body.u.extent;
-  const int across = (n.y + block_rows - 1) / block_rows, along = (n.z + block_slices - 1) / block_slices;
+  const int across = (n.y + block_rows - 1) / block_rows,
+            along = (n.z + block_slices - 1) / block_slices;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu.threads) if (n.count() >= 8192)
   for (int task = 0; task < across * along; ++task) {
     float* memory = windows + kl_window_floats(n) * std::size_t(omp_get_thread_num());

@@ -18,7 +18,9 @@ struct KlForce {
   bool add;            // to what the force holds
   std::size_t voxels;  // of the extent, multiplied once
 
-  FREEFLOW_HD void store(std::size_t i, float sum) const { force.data[i] = add ? fma_(scale, sum, force.data[i]) : scale * sum; }
+  FREEFLOW_HD void store(std::size_t i, float sum) const {
+    force.data[i] = add ? fma_(scale, sum, force.data[i]) : scale * sum;
+  }
   /// All three components of voxel i.
   FREEFLOW_HD void store(std::size_t i, const float sum[3]) const {
     float* at = force.data + i;
@@ -29,8 +31,11 @@ struct KlForce {
   }
 };
 
-/// Twice what a difference (up - down, indices clamped to the grid) is multiplied by: central inside, one-sided at the border.
-FREEFLOW_HD float difference_scale(int i, int n) { return n == 1 ? 0.0f : i <= 0 || i >= n - 1 ? 2.0f : 1.0f; }
+/// Twice what a difference (up - down, indices clamped to the grid) is multiplied by: central
+/// inside, one-sided at the border.
+FREEFLOW_HD float difference_scale(int i, int n) {
+  return n == 1 ? 0.0f : i <= 0 || i >= n - 1 ? 2.0f : 1.0f;
+}
 
 /// L' = 1 + log J - 1 / J; NaN for a fold, and beyond what a quotient is exact for.
 FREEFLOW_HD float kl_slope(float j) {
@@ -38,9 +43,11 @@ FREEFLOW_HD float kl_slope(float j) {
   return is_moderate(j) ? slope : NAN;
 }
 
-/// q[c][a] = s[a] / 2 L' dJ / d(d_a u_c) from the differences d[c][a]. The force of component c sums over the axes (first x + y, then z)
-/// the flux of the voxel above less that of the voxel below; beyond the border a flux is minus the border's own: the transposed one-sided
-/// difference. All is computed from twice the gradient, so that inside the volume, where s is 1, nothing is multiplied by a half.
+/// q[c][a] = s[a] / 2 L' dJ / d(d_a u_c) from the differences d[c][a]. The force of component c
+/// sums over the axes (first x + y, then z) the flux of the voxel above less that of the voxel
+/// below; beyond the border a flux is minus the border's own: the transposed one-sided difference.
+/// All is computed from twice the gradient, so that inside the volume, where s is 1, nothing is
+/// multiplied by a half.
 FREEFLOW_HD void kl_flux(const float d[3][3], const float s[3], float q[3][3]) {
   float g[3][3];  // twice the gradient of x + u
   for (int c = 0; c < 3; ++c)
@@ -65,7 +72,8 @@ struct KlEnergyBody : SumBody {
   float smallest_jacobian;
   FREEFLOW_HD double operator()(std::size_t i, int) const {
     const Extent n = u.extent;
-    const float j = jacobian_at(u, int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y)));
+    const float j =
+        jacobian_at(u, int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y)));
     return j >= smallest_jacobian ? (double(j) - 1.0) * log_positive(double(j)) : double(NAN);
   }
 };
@@ -83,7 +91,8 @@ void kl_force(backend::Cpu cpu, const KlForce& body, KlKernel, BlockShape, float
 void kl_force(backend::Cuda cuda, const KlForce& body, KlKernel kernel, BlockShape shape, float*);
 
 /// The shapes that are built, once.
-#define FREEFLOW_KL_SHAPES(X) X(32, 4) X(32, 8) X(32, 16) X(32, 32) X(64, 4) X(64, 8) X(64, 16) X(16, 16)
+#define FREEFLOW_KL_SHAPES(X) \
+  X(32, 4) X(32, 8) X(32, 16) X(32, 32) X(64, 4) X(64, 8) X(64, 16) X(16, 16)
 
 KlKernelResources kl_resources(backend::Cuda cuda, KlKernel kernel, BlockShape shape);
 inline KlKernelResources kl_resources(backend::Cpu, KlKernel, BlockShape) { return {}; }

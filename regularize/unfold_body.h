@@ -23,7 +23,8 @@ struct FoldCountBody : SumBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return indicator[i]; }
 };
 
-/// Coefficients reached by a fold go halfway to the mean of their six neighbours (fewer at the lattice's border).
+/// Coefficients reached by a fold go halfway to the mean of their six neighbours (fewer at the
+/// lattice's border).
 struct SmoothFlaggedBody {
   FieldView<const float> in;
   VolumeView<const float> flagged;

@@ -10,7 +10,8 @@
 
 namespace freeflow {
 
-void count_candidates(backend::Cpu cpu, const CandidateInput& in, int bins, std::uint32_t* histograms) {
+void count_candidates(backend::Cpu cpu, const CandidateInput& in, int bins,
+                      std::uint32_t* histograms) {
   constexpr int longest = 256;
   const Extent n = in.fixed_bin.extent;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu.threads)
@@ -32,30 +33,42 @@ void count_candidates(backend::Cpu cpu, const CandidateInput& in, int bins, std:
   }
 }
 
-CandidateNmi::CandidateNmi(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, int max_candidates)
-    : max_candidates_(max_candidates), moving_in_bins_(ctx, moving.geometry()), fixed_bin_(ctx, fixed.geometry()),
-      maps_(ctx, max_candidates), histograms_(ctx, std::size_t(max_candidates) * bins * bins),
-      terms_(ctx, std::size_t(max_candidates) * bins), results_(ctx, 2 * std::size_t(max_candidates)) {
-  const IntensityRange f = robust_range(ctx, fixed, "the fixed image"), m = robust_range(ctx, moving, "the moving image");
-  for_each_voxel(ctx, fixed.extent(), FixedBinBody{fixed.view(), fixed_bin_.view(), f.low, float(bins - 1) / (f.high - f.low), bins});
+CandidateNmi::CandidateNmi(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                           int max_candidates)
+    : max_candidates_(max_candidates), moving_in_bins_(ctx, moving.geometry()),
+      fixed_bin_(ctx, fixed.geometry()), maps_(ctx, max_candidates),
+      histograms_(ctx, std::size_t(max_candidates) * bins * bins),
+      terms_(ctx, std::size_t(max_candidates) * bins),
+      results_(ctx, 2 * std::size_t(max_candidates)) {
+  const IntensityRange f = robust_range(ctx, fixed, "the fixed image"),
+                       m = robust_range(ctx, moving, "the moving image");
+  for_each_voxel(ctx, fixed.extent(),
+                 FixedBinBody{fixed.view(), fixed_bin_.view(), f.low,
+                              float(bins - 1) / (f.high - f.low), bins});
   for_each_voxel(ctx, moving.extent(),
-                 MovingBinBody{moving.view(), moving_in_bins_.view(), m.low, float(bins - 3) / (m.high - m.low), bins});
+                 MovingBinBody{moving.view(), moving_in_bins_.view(), m.low,
+                               float(bins - 3) / (m.high - m.low), bins});
   const ReduceWorkspace work(ctx, fixed.extent().count(), 1);
-  reduce(ctx, fixed.extent().count(), 1, FiniteCountBody{{}, fixed.view().data}, work, results_.data());
+  reduce(ctx, fixed.extent().count(), 1, FiniteCountBody{{}, fixed.view().data}, work,
+         results_.data());
   fixed_count_ = results_.to_host(ctx)[0];
 }
 
-std::vector<CandidateScore> CandidateNmi::score(Context& ctx, const std::vector<PointMap>& maps, CandidateSampling sampling,
+std::vector<CandidateScore> CandidateNmi::score(Context& ctx, const std::vector<PointMap>& maps,
+                                                CandidateSampling sampling,
                                                 double smallest_overlap) {
   std::vector<CandidateScore> scores;
   std::vector<double> host(results_.size());
   for (std::size_t begin = 0; begin < maps.size(); begin += std::size_t(max_candidates_)) {
     const int n = int(std::min(maps.size() - begin, std::size_t(max_candidates_)));
     ctx.copy_to_device(maps_.data(), maps.data() + begin, std::size_t(n) * sizeof(PointMap));
-    const CandidateInput input{std::as_const(fixed_bin_).view(), std::as_const(moving_in_bins_).view(), maps_.data(), n,
+    const CandidateInput input{std::as_const(fixed_bin_).view(),
+                               std::as_const(moving_in_bins_).view(), maps_.data(), n,
                                sampling == CandidateSampling::nearest};
-    backend::dispatch(ctx, [&](auto target) { count_candidates(target, input, bins, histograms_.data()); });
-    for_each_voxel(ctx, Extent{bins, n, 1}, CandidateTermsBody{histograms_.data(), bins, terms_.data()});
+    backend::dispatch(
+        ctx, [&](auto target) { count_candidates(target, input, bins, histograms_.data()); });
+    for_each_voxel(ctx, Extent{bins, n, 1},
+                   CandidateTermsBody{histograms_.data(), bins, terms_.data()});
     for_each_voxel(ctx, Extent{n, 1, 1}, CandidateCostBody{terms_.data(), bins, results_.data()});
     ctx.copy_to_host(host.data(), results_.data(), 2 * std::size_t(n) * sizeof(double));
     for (int c = 0; c < n; ++c) {

@@ -1,7 +1,7 @@
-// A GPU counts a candidate with several blocks, each into a histogram in shared memory; integers, so the sums are those of
-// the CPU. blockIdx.y is the candidate.
-#include <freeflow/core/cuda_check.cuh>
+// A GPU counts a candidate with several blocks, each into a histogram in shared memory; integers,
+// so the sums are those of the CPU. blockIdx.y is the candidate.
 #include <freeflow/similarity/candidate_scores_body.h>
+#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/for_each_voxel.cuh>
 
 namespace freeflow {
@@ -10,7 +10,8 @@ namespace {
 
 constexpr int threads = 256, voxels_per_block = 8192;
 
-__global__ void __launch_bounds__(threads) count_candidates_kernel(CandidateInput in, int bins, std::uint32_t* histograms) {
+__global__ void __launch_bounds__(threads)
+    count_candidates_kernel(CandidateInput in, int bins, std::uint32_t* histograms) {
   extern __shared__ std::uint32_t shared[];
   const int size = bins * bins;
   for (int i = threadIdx.x; i < size; i += threads) shared[i] = 0;
@@ -20,7 +21,8 @@ __global__ void __launch_bounds__(threads) count_candidates_kernel(CandidateInpu
   const int end = begin + voxels_per_block < count ? begin + voxels_per_block : count;
   const PointMap map = in.maps[blockIdx.y];
   for (int i = begin + threadIdx.x; i < end; i += threads) {
-    const int row = i / n.x, bin = candidate_bin(in, map, bins, i - row * n.x, row % n.y, row / n.y);
+    const int row = i / n.x,
+              bin = candidate_bin(in, map, bins, i - row * n.x, row % n.y, row / n.y);
     if (bin >= 0) atomicAdd(shared + bin, 1u);
   }
   __syncthreads();
@@ -31,12 +33,14 @@ __global__ void __launch_bounds__(threads) count_candidates_kernel(CandidateInpu
 
 }  // namespace
 
-void count_candidates(backend::Cuda cuda, const CandidateInput& in, int bins, std::uint32_t* histograms) {
+void count_candidates(backend::Cuda cuda, const CandidateInput& in, int bins,
+                      std::uint32_t* histograms) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const std::size_t bytes = std::size_t(bins) * bins * sizeof(std::uint32_t);
   cuda_check(cudaMemsetAsync(histograms, 0, bytes * std::size_t(in.candidates), stream));
   const int blocks = int((in.fixed_bin.extent.count() + voxels_per_block - 1) / voxels_per_block);
-  count_candidates_kernel<<<dim3(blocks, in.candidates), threads, bytes, stream>>>(in, bins, histograms);
+  count_candidates_kernel<<<dim3(blocks, in.candidates), threads, bytes, stream>>>(in, bins,
+                                                                                   histograms);
   cuda_check(cudaGetLastError());
 }
 

@@ -18,10 +18,12 @@ struct CandidateInput {
 };
 
 /// Position of a voxel's pair in the histogram, or -1 when it does not count.
-FREEFLOW_HD int candidate_bin(const CandidateInput& in, const PointMap& map, int bins, int x, int y, int z) {
+FREEFLOW_HD int candidate_bin(const CandidateInput& in, const PointMap& map, int bins, int x, int y,
+                              int z) {
   const int f = in.fixed_bin(x, y, z);
   const Vec3f p = map_point(map, float(x), float(y), float(z));
-  const float v = in.nearest ? sample_nearest(in.moving_in_bins, p) : sample_linear(in.moving_in_bins, p);
+  const float v =
+      in.nearest ? sample_nearest(in.moving_in_bins, p) : sample_linear(in.moving_in_bins, p);
   const bool counts = (f != SampledPair::no_bin) & (v == v);
   return counts ? f * bins + int(v + 0.5f) : -1;
 }
@@ -34,7 +36,9 @@ struct CandidateTermsBody {
   const std::uint32_t* histograms;
   int bins;
   CandidateTerms* terms;  // bins per candidate
-  static FREEFLOW_HD double c_log_c(std::uint32_t c) { return double(c) * log_positive(double(c ? c : 1)); }
+  static FREEFLOW_HD double c_log_c(std::uint32_t c) {
+    return double(c) * log_positive(double(c ? c : 1));
+  }
   FREEFLOW_HD void operator()(int a, int candidate, int) const {
     const std::uint32_t* h = histograms + std::size_t(candidate) * bins * bins;
     std::uint32_t row = 0, column = 0;
@@ -59,7 +63,8 @@ struct CandidateCostBody {
       const CandidateTerms& t = terms[std::size_t(candidate) * bins + a];
       sum = {sum.joint + t.joint, sum.fixed + t.fixed, sum.moving + t.moving, sum.mass + t.mass};
     }
-    const double log_mass = sum.mass > 0 ? log_positive(sum.mass) : 0.0, joint = log_mass - sum.joint / sum.mass;
+    const double log_mass = sum.mass > 0 ? log_positive(sum.mass) : 0.0,
+                 joint = log_mass - sum.joint / sum.mass;
     const double marginals = (log_mass - sum.fixed / sum.mass) + (log_mass - sum.moving / sum.mass);
     results[2 * candidate] = sum.mass > 0 && joint > 1e-12 ? -marginals / joint : 0.0;
     results[2 * candidate + 1] = sum.mass;

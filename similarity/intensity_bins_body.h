@@ -23,7 +23,8 @@ struct FixedBinBody {
   }
 };
 
-/// Intensity to continuous bin in [1, bins - 2], so that the Parzen window stays on the axis; clipped to the range.
+/// Intensity to continuous bin in [1, bins - 2], so that the Parzen window stays on the axis;
+/// clipped to the range.
 struct MovingBinBody {
   VolumeView<const float> image;
   VolumeView<float> bin;

@@ -9,17 +9,20 @@ namespace freeflow {
 
 namespace {
 
-/// Narrows [low, high] to the sixteenth that holds the wanted rank, at least three times, and on while that still holds
-/// more than half a tail of the voxels: one hot voxel among millions may stretch the full range a thousandfold.
-float percentile(Context& ctx, const Volume<float>& image, float low, float high, double rank, double tail, const ReduceWorkspace& work,
-                 Buffer<double>& scalars, bool upper) {
+/// Narrows [low, high] to the sixteenth that holds the wanted rank, at least three times, and on
+/// while that still holds more than half a tail of the voxels: one hot voxel among millions may
+/// stretch the full range a thousandfold.
+float percentile(Context& ctx, const Volume<float>& image, float low, float high, double rank,
+                 double tail, const ReduceWorkspace& work, Buffer<double>& scalars, bool upper) {
   constexpr int fewest_rounds = 3, most_rounds = 8;
   for (int round = 0; round < most_rounds; ++round) {
-    reduce(ctx, image.extent().count(), RankBody::thresholds, RankBody{{}, image.view().data, low, high}, work, scalars.data());
+    reduce(ctx, image.extent().count(), RankBody::thresholds,
+           RankBody{{}, image.view().data, low, high}, work, scalars.data());
     const std::vector<double> counts = scalars.to_host(ctx);
     int k = 0;
     while (k + 1 < RankBody::thresholds && counts[k] < rank) ++k;
-    const float a = k == 0 ? low : RankBody::threshold(low, high, k - 1), b = RankBody::threshold(low, high, k);
+    const float a = k == 0 ? low : RankBody::threshold(low, high, k - 1),
+                b = RankBody::threshold(low, high, k);
     if (!(a < b)) break;  // float resolves no further
     low = a;
     high = b;
@@ -30,7 +33,8 @@ float percentile(Context& ctx, const Volume<float>& image, float low, float high
 
 }  // namespace
 
-IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char* what, double tail) {
+IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char* what,
+                            double tail) {
   require_on_device(ctx, image);
   const std::size_t n = image.extent().count();
   const ReduceWorkspace work(ctx, n, RankBody::thresholds);
@@ -39,17 +43,27 @@ IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char
   reduce(ctx, n, 1, FiniteCountBody{{}, image.view().data}, work, scalars.data() + 2);
   const std::vector<double> s = scalars.to_host(ctx);
   if (ctx.rehearses()) return {};
-  if (s[2] == 0) throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
+  if (s[2] == 0)
+    throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
   const float high = FiniteRangeBody::value(s[0] - FiniteRangeBody::offset);
   const float low = FiniteRangeBody::value(FiniteRangeBody::offset - s[1]);
   if (!(high > low))
-    throw RegistrationError(std::string(what) + " is constant (" + std::to_string(low) + " everywhere): there is nothing to align");
-  if (!std::isfinite(high - low)) throw RegistrationError(std::string(what) + " spans more than float can hold; rescale its intensities");
-  reduce(ctx, n, 1, RankBody{{}, image.view().data, low, low}, work, scalars.data());  // how many are at the minimum
-  const bool at_minimum = scalars.to_host(ctx)[0] >= tail * s[2];                      // background, more often than not
-  const IntensityRange robust{at_minimum ? low : percentile(ctx, image, low, high, tail * s[2], tail * s[2], work, scalars, false),
-                              percentile(ctx, image, low, high, (1 - tail) * s[2], tail * s[2], work, scalars, true)};
-  // An image that is flat but for fewer voxels than a tail has no robust range; then the full one serves.
+    throw RegistrationError(std::string(what) + " is constant (" + std::to_string(low) +
+                            " everywhere): there is nothing to align");
+  if (!std::isfinite(high - low))
+    throw RegistrationError(std::string(what) +
+                            " spans more than float can hold; rescale its intensities");
+  reduce(ctx, n, 1, RankBody{{}, image.view().data, low, low}, work,
+         scalars.data());  // how many are at the minimum
+  // background, more often than not
+  const bool at_minimum = scalars.to_host(ctx)[0] >= tail * s[2];
+  const IntensityRange robust{
+      at_minimum
+          ? low
+          : percentile(ctx, image, low, high, tail * s[2], tail * s[2], work, scalars, false),
+      percentile(ctx, image, low, high, (1 - tail) * s[2], tail * s[2], work, scalars, true)};
+  // An image that is flat but for fewer voxels than a tail has no robust range; then the full one
+  // serves.
   return robust.high > robust.low ? robust : IntensityRange{low, high};
 }
 

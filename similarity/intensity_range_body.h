@@ -14,7 +14,8 @@ struct FiniteCountBody : SumBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return is_finite(data[i]) ? 1.0 : 0.0; }
 };
 
-/// The order of floats as that of their bits, moved to positive numbers: exact, as a maximum over a tree needs.
+/// The order of floats as that of their bits, moved to positive numbers: exact, as a maximum over a
+/// tree needs.
 FREEFLOW_HD double float_order(float v) {
   std::int32_t bits;
   memcpy(&bits, &v, sizeof bits);
@@ -30,7 +31,8 @@ struct FiniteRangeBody : MaxBody {
     return term == 0 ? offset + float_order(data[i]) : offset - float_order(data[i]);
   }
   static float value(double order) {
-    const std::int32_t bits = order >= 0 ? std::int32_t(order) : std::int32_t(std::uint32_t(-order) | 0x80000000u);
+    const std::int32_t bits =
+        order >= 0 ? std::int32_t(order) : std::int32_t(std::uint32_t(-order) | 0x80000000u);
     float v;
     memcpy(&v, &bits, sizeof v);
     return v;
@@ -42,8 +44,12 @@ struct RankBody : SumBody {
   static constexpr int thresholds = 16;
   const float* data;
   float low, high;
-  static FREEFLOW_HD float threshold(float low, float high, int term) { return low + (high - low) * (float(term + 1) / thresholds); }
-  FREEFLOW_HD double operator()(std::size_t i, int term) const { return data[i] <= threshold(low, high, term) ? 1.0 : 0.0; }
+  static FREEFLOW_HD float threshold(float low, float high, int term) {
+    return low + (high - low) * (float(term + 1) / thresholds);
+  }
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    return data[i] <= threshold(low, high, term) ? 1.0 : 0.0;
+  }
 };
 
 }  // namespace freeflow

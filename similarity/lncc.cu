@@ -1,7 +1,9 @@
-// Same maths as the CPU; the window sums walk the grid as window_sum.cuh says. Least traffic of value and force, bytes per voxel with a
-// box:
-//   warp 12 + 4 + 4, moments along z 8 + 24, along y and x to coefficients 24 + 8 + 12, coefficients along y and x 12 + 12,
-//   along z to the force 12 + 4 + 12 + 4 + 12: in all 164, 0.26 ms for 160x192x224 at 4.3 TB/s. What leaves a window comes from L2.
+// Same maths as the CPU; the window sums walk the grid as window_sum.cuh says. Least traffic of
+// value and force, bytes per voxel with a box:
+//   warp 12 + 4 + 4, moments along z 8 + 24, along y and x to coefficients 24 + 8 + 12,
+//   coefficients along y and x 12 + 12,
+//   along z to the force 12 + 4 + 12 + 4 + 12: in all 164, 0.26 ms for 160x192x224 at 4.3 TB/s.
+//   What leaves a window comes from L2.
 #include <freeflow/similarity/lncc_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>

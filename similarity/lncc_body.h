@@ -1,8 +1,11 @@
-// Private: the mathematics of lncc.h. With n, F, M, FF, MM, FM the window sums of 1, f, m, f^2, m^2, f m over the overlap,
+// Private: the mathematics of lncc.h. With n, F, M, FF, MM, FM the window sums of 1, f, m, f^2,
+// m^2, f m over the overlap,
 //   A = (FM - F M / n) / n,  B and C likewise;  L = A^2 / ((B + e) (C + e)).
-// A voxel y stands in the windows of all x about it:  dL(x)/dm(y) = a(x) (f(y) - F(x)/n) - c(x) (m(y) - M(x)/n)  with
+// A voxel y stands in the windows of all x about it: dL(x)/dm(y) = a(x) (f(y) - F(x)/n) - c(x)
+// (m(y) - M(x)/n) with
 //   a = 2 A / (n (B + e) (C + e)),  c = a A / (C + e),
-// so the derivative of the whole is f(y) S[a] - m(y) S[c] + S[c M/n - a F/n]: three further window sums S.
+// so the derivative of the whole is f(y) S[a] - m(y) S[c] + S[c M/n - a F/n]: three further window
+// sums S.
 #pragma once
 
 #include <freeflow/deform/warp_body.h>
@@ -36,7 +39,8 @@ struct LnccMomentsAlongZ {
   static FREEFLOW_HD Terms<6> widen(const float* in) {
     const float f = in[0], m = in[1];
     const bool counts = (f == f) & (m == m);
-    const double df = counts ? f : 0.0f, dm = counts ? m : 0.0f;  // their products are exact in double
+    const double df = counts ? f : 0.0f,
+                 dm = counts ? m : 0.0f;  // their products are exact in double
     return {{counts ? 1.0 : 0.0, df, dm, df * df, dm * dm, df * dm}};
   }
   FREEFLOW_HD void emit(const float* sums, int x, int y, int z) const {
@@ -79,13 +83,14 @@ struct PlanesAlongYx {
   FREEFLOW_HD void close(int, int, int, double, double) const {}
 };
 
-/// The last sums of the moments, LNCC from them, and the coefficients a, c, c M/n - a F/n of its derivative.
+/// The last sums of the moments, LNCC from them, and the coefficients a, c, c M/n - a F/n of its
+/// derivative.
 struct LnccCoefficientsAlongYx {
   static constexpr int terms = 6;
   const float *in, *fixed, *warped;
   float e;
   VolumeView<float> out;  // the first of three planes; null data: the value alone
-  double* tally;          // per column and segment: the sum of LNCC; after all those, the number of voxels
+  double* tally;  // per column and segment: the sum of LNCC; after all those, the number of voxels
   int segments;
 
   /// a / b, exact where that is a float: then flat windows have no variance at all.
@@ -97,8 +102,10 @@ struct LnccCoefficientsAlongYx {
     const std::size_t plane = out.extent.count(), i = out.offset(x, y, z);
     const float f = read_only(fixed + i), m = read_only(warped + i);
     const bool counts = (f == f) & (m == m);
-    const float n = counts ? s[0] : 1.0f, per_n = 1.0f / n, mean_f = quotient(s[1], n, per_n), mean_m = quotient(s[2], n, per_n);
-    const float b = fma_(fma_(-s[1], mean_f, s[3]), per_n, e), c = fma_(fma_(-s[2], mean_m, s[4]), per_n, e);
+    const float n = counts ? s[0] : 1.0f, per_n = 1.0f / n, mean_f = quotient(s[1], n, per_n),
+                mean_m = quotient(s[2], n, per_n);
+    const float b = fma_(fma_(-s[1], mean_f, s[3]), per_n, e),
+                c = fma_(fma_(-s[2], mean_m, s[4]), per_n, e);
     const float a = fma_(-s[1], mean_m, s[5]) * per_n;
     const float slope = a * (1.0f / (b * c));
     value += counts ? double(a * slope) : 0.0;
@@ -142,7 +149,9 @@ struct LnccForceAlongZ {
     const std::size_t plane = force.extent.count();
     for (int k = 0; k < 3; ++k) v[k] = read_only(in + k * plane + i);
   }
-  static FREEFLOW_HD Terms<3> widen(const float* v) { return {{double(v[0]), double(v[1]), double(v[2])}}; }
+  static FREEFLOW_HD Terms<3> widen(const float* v) {
+    return {{double(v[0]), double(v[1]), double(v[2])}};
+  }
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
     const std::size_t n = force.extent.count(), i = force.extent.offset(x, y, z);
     const float f = read_only(fixed + i);
@@ -152,8 +161,10 @@ struct LnccForceAlongZ {
     const auto& m = point.map.m;
     const Vec3f& g = w.gradient;
     force.data[i] = counts ? slope * fma_(m[0][0], g.x, fma_(m[1][0], g.y, m[2][0] * g.z)) : 0.0f;
-    force.data[i + n] = counts ? slope * fma_(m[0][1], g.x, fma_(m[1][1], g.y, m[2][1] * g.z)) : 0.0f;
-    force.data[i + 2 * n] = counts ? slope * fma_(m[0][2], g.x, fma_(m[1][2], g.y, m[2][2] * g.z)) : 0.0f;
+    force.data[i + n] =
+        counts ? slope * fma_(m[0][1], g.x, fma_(m[1][1], g.y, m[2][1] * g.z)) : 0.0f;
+    force.data[i + 2 * n] =
+        counts ? slope * fma_(m[0][2], g.x, fma_(m[1][2], g.y, m[2][2] * g.z)) : 0.0f;
   }
 };
 

@@ -9,12 +9,15 @@
 
 namespace freeflow {
 
-/// The CPU sweeps a piece of a row three times: each loop on its own vectorises, the body as a whole does not.
+/// The CPU sweeps a piece of a row three times: each loop on its own vectorises, the body as a
+/// whole does not.
 template <>
-void for_each_voxel(backend::Cpu cpu, Extent extent, const ParzenForceBody<InformationPoint>& body) {
+void for_each_voxel(backend::Cpu cpu, Extent extent,
+                    const ParzenForceBody<InformationPoint>& body) {
   constexpr int longest = 512;
   const int pieces = (extent.x + longest - 1) / longest;
-  const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z, share = tasks / (16 * cpu.threads) + 1;
+  const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z,
+                       share = tasks / (16 * cpu.threads) + 1;
 #pragma omp parallel for schedule(dynamic, share) num_threads(cpu.threads)
   for (std::ptrdiff_t task = 0; task < tasks; ++task) {
     const ParzenForceBody<InformationPoint> local = body;
@@ -33,17 +36,20 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const ParzenForceBody<Infor
 #pragma GCC ivdep
     for (int i = 0; i < n; ++i) value[i] = local.at.slope_at(first + i, value[i]);
 #pragma GCC ivdep
-    for (int i = 0; i < n; ++i) local.at.write(local.force, first + i, value[i], {gx[i], gy[i], gz[i]});
+    for (int i = 0; i < n; ++i)
+      local.at.write(local.force, first + i, value[i], {gx[i], gy[i], gz[i]});
   }
 }
 
-MutualInformation::MutualInformation(const MutualInformationOptions& o) : options_(o), shape_{o.fixed_bins, o.moving_bins, o.estimator} {
+MutualInformation::MutualInformation(const MutualInformationOptions& o)
+    : options_(o), shape_{o.fixed_bins, o.moving_bins, o.estimator} {
   require(o.fixed_bins >= 8 && o.fixed_bins <= 256 && o.moving_bins >= 8 && o.moving_bins <= 256,
           "the number of bins must lie between 8 and 256");
   JointHistogram::check(o.scheme, shape_);
   require(o.sampling != Interpolation::nearest, "the moving image is sampled linear or cubic");
   require(!samples_cubic() || o.estimator != Estimator::partial_volume,
-          "the partial_volume estimator's weights are trilinear; sample linear, or estimate by parzen, parzen_both or hard");
+          "the partial_volume estimator's weights are trilinear; sample linear, or estimate by "
+          "parzen, parzen_both or hard");
 }
 
 void MutualInformation::set_ranges(const IntensityRange& fixed, const IntensityRange& moving) {
@@ -52,7 +58,8 @@ void MutualInformation::set_ranges(const IntensityRange& fixed, const IntensityR
 }
 
 MutualInformation::Table MutualInformation::make_table(Context& ctx, double unit) const {
-  return {Buffer<std::uint64_t>(ctx, shape_.bins()), Buffer<std::uint64_t>(ctx, shape_.fixed_bins + shape_.moving_bins),
+  return {Buffer<std::uint64_t>(ctx, shape_.bins()),
+          Buffer<std::uint64_t>(ctx, shape_.fixed_bins + shape_.moving_bins),
           Buffer<double>(ctx, 4), unit};
 }
 
@@ -69,9 +76,9 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
   warped_ = warps_first(ctx) ? Volume<float>(ctx, images.fixed.geometry()) : Volume<float>();
   work_ = ReduceWorkspace(ctx, shape_.bins(), 4);
   const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
-  for_each_voxel(
-      ctx, fixed_bin_.extent(),
-      FixedBinBody{images.fixed.view(), fixed_bin_.view(), fixed_range_.low, float(nf - 1) / (fixed_range_.high - fixed_range_.low), nf});
+  for_each_voxel(ctx, fixed_bin_.extent(),
+                 FixedBinBody{images.fixed.view(), fixed_bin_.view(), fixed_range_.low,
+                              float(nf - 1) / (fixed_range_.high - fixed_range_.low), nf});
   for_each_voxel(ctx, moving_in_bins_.extent(),
                  MovingBinBody{images.moving.view(), moving_in_bins_.view(), moving_range_.low,
                                float(nm - 3) / (moving_range_.high - moving_range_.low), nm});
@@ -81,12 +88,15 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
 
 void MutualInformation::measure(Context& ctx, Table& t) const {
   const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
-  for_each_voxel(ctx, Extent{nf + nm, 1, 1}, MarginalBody{t.histogram.data(), t.marginals.data(), nf, nm});
-  reduce(ctx, shape_.bins(), 4, EntropySumBody{{}, t.histogram.data(), t.marginals.data(), nf, nm}, work_, t.sums.data());
+  for_each_voxel(ctx, Extent{nf + nm, 1, 1},
+                 MarginalBody{t.histogram.data(), t.marginals.data(), nf, nm});
+  reduce(ctx, shape_.bins(), 4, EntropySumBody{{}, t.histogram.data(), t.marginals.data(), nf, nm},
+         work_, t.sums.data());
 }
 
 bool MutualInformation::warps_first(const Context& ctx) const {
-  return ctx.device().is_cuda() && (options_.estimator == Estimator::parzen || options_.estimator == Estimator::parzen_both);
+  return ctx.device().is_cuda() &&
+         (options_.estimator == Estimator::parzen || options_.estimator == Estimator::parzen_both);
 }
 
 void MutualInformation::count(Context& ctx, FieldView<const float> u) {
@@ -98,9 +108,11 @@ void MutualInformation::count(Context& ctx, FieldView<const float> u) {
       warp_values_cubic(ctx, moving, coefficients, map_, u, warped_.view());
     else
       warp_values(ctx, moving, map_, u, warped_.view());
-    histogram_.count(ctx, SampledPair{fixed.data, warped_.view().data, fixed.extent.count()}, counted_.histogram.data());
+    histogram_.count(ctx, SampledPair{fixed.data, warped_.view().data, fixed.extent.count()},
+                     counted_.histogram.data());
   } else {
-    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, coefficients}, counted_.histogram.data());
+    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, coefficients},
+                     counted_.histogram.data());
   }
   measure(ctx, counted_);
 }
@@ -109,32 +121,49 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
   const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
   const Extent bins{nm, nf, 1};
   if (smooths()) {
-    for_each_voxel(ctx, bins, BothWindowsBody{counted_.histogram.data(), smoothed_.histogram.data(), nf, nm});
+    for_each_voxel(ctx, bins,
+                   BothWindowsBody{counted_.histogram.data(), smoothed_.histogram.data(), nf, nm});
     measure(ctx, smoothed_);
   }
   const Table& t = smooths() ? smoothed_ : counted_;
-  const bool both = options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both;
+  const bool both =
+      options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both;
   const InformationCostBody value{counted_.sums.data(), options_.measure, cost};
+  for_each_voxel(ctx, bins,
+                 SlopeBody{t.histogram.data(),
+                           t.marginals.data(),
+                           t.sums.data(),
+                           options_.measure,
+                           nf,
+                           t.unit,
+                           value,
+                           {slopes_.data(), bins}});
   for_each_voxel(
       ctx, bins,
-      SlopeBody{t.histogram.data(), t.marginals.data(), t.sums.data(), options_.measure, nf, t.unit, value, {slopes_.data(), bins}});
-  for_each_voxel(ctx, bins, SlopePolynomialBody{{slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
+      SlopePolynomialBody{
+          {slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
 }
 
 template <class F>
 void MutualInformation::with_point(FieldView<const float> u, F&& f) const {
-  const InformationPoint linear{
-      fixed_bin_.view(), moving_in_bins_.view(), {map_, u}, slopes_.data(), reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
-      shape_.moving_bins};
+  const InformationPoint linear{fixed_bin_.view(),
+                                moving_in_bins_.view(),
+                                {map_, u},
+                                slopes_.data(),
+                                reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
+                                shape_.moving_bins};
   if (samples_cubic())
     f(CubicInformationPoint{linear, coefficients_.view()});
   else
     f(linear);
 }
 
-void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
+void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
+                                 double* cost) {
   count(ctx, u);
-  if (!force.data) return for_each_voxel(ctx, Extent{1, 1, 1}, InformationCostBody{counted_.sums.data(), options_.measure, cost});
+  if (!force.data)
+    return for_each_voxel(ctx, Extent{1, 1, 1},
+                          InformationCostBody{counted_.sums.data(), options_.measure, cost});
   differentiate(ctx, cost);
   with_point(u, [&]<class Point>(const Point& at) {
     if constexpr (std::is_same_v<Point, InformationPoint>)
@@ -144,13 +173,17 @@ void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldVi
   });
 }
 
-void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative, double* cost) {
-  require(options_.estimator != Estimator::partial_volume, "the partial-volume estimate has no derivative by intensity; use parzen");
+void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u,
+                                             VolumeView<float> derivative, double* cost) {
+  require(options_.estimator != Estimator::partial_volume,
+          "the partial-volume estimate has no derivative by intensity; use parzen");
   count(ctx, u);
   differentiate(ctx, cost);
-  const float bins_per_unit = float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
+  const float bins_per_unit =
+      float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
   with_point(u, [&]<class Point>(const Point& at) {
-    for_each_voxel(ctx, fixed_bin_.extent(), IntensityDerivativeBody<Point>{at, bins_per_unit, derivative});
+    for_each_voxel(ctx, fixed_bin_.extent(),
+                   IntensityDerivativeBody<Point>{at, bins_per_unit, derivative});
   });
 }
 

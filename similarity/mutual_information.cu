@@ -15,8 +15,10 @@ template void for_each_voxel(backend::Cuda, Extent, const InformationCostBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ParzenForceBody<InformationPoint>&);
 template void for_each_voxel(backend::Cuda, Extent, const ParzenForceBody<CubicInformationPoint>&);
 template void for_each_voxel(backend::Cuda, Extent, const PartialVolumeForceBody&);
-template void for_each_voxel(backend::Cuda, Extent, const IntensityDerivativeBody<InformationPoint>&);
-template void for_each_voxel(backend::Cuda, Extent, const IntensityDerivativeBody<CubicInformationPoint>&);
+template void for_each_voxel(backend::Cuda, Extent,
+                             const IntensityDerivativeBody<InformationPoint>&);
+template void for_each_voxel(backend::Cuda, Extent,
+                             const IntensityDerivativeBody<CubicInformationPoint>&);
 template void reduce(backend::Cuda, std::size_t, int, const EntropySumBody&, double*, double*);
 
 }  // namespace freeflow

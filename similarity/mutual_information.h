@@ -1,15 +1,18 @@
-// Mutual information and its relatives, from the joint histogram of the overlap, for images of different modality or scale.
-// Costs (lower is better; entropies H in nats):
-//   nmi                 -(H(fixed) + H(moving)) / H(fixed, moving), from -2 (one determines the other) to -1 (independent)
-//                       (Studholme 1999; Shams 2010, eq. 5)
+// Mutual information and its relatives, from the joint histogram of the overlap, for images of
+// different modality or scale. Costs (lower is better; entropies H in nats):
+//   nmi                 -(H(fixed) + H(moving)) / H(fixed, moving), from -2 (one determines the
+//                       other) to -1 (independent) (Studholme 1999; Shams 2010, eq. 5)
 //   mi                  -(H(fixed) + H(moving) - H(fixed, moving))   (Shams 2010, eq. 3)
 //   conditional_moving  H(moving | fixed)      conditional_fixed  H(fixed | moving)
 // Forces by estimator (joint_histogram.h), -d cost / d u(x):
-//   parzen, parzen_both  exact: d cost / d warped(x) times the warped image's gradient. This is Hermosillo's force field (2002; Ledig
+//   parzen, parzen_both  exact: d cost / d warped(x) times the warped image's gradient. This is
+//                        Hermosillo's force field (2002; Ledig
 //   2010):
-//                        the derivative of the smoothed joint density, read off at (fixed(x), warped(x)), times the gradient
+//                        the derivative of the smoothed joint density, read off at (fixed(x),
+//                        warped(x)), times the gradient
 //   partial_volume       exact (Maes 1999)
-//   hard                 counts have no derivative: Hermosillo's force field on the counts smoothed by a cubic window on both axes
+//   hard                 counts have no derivative: Hermosillo's force field on the counts smoothed
+//                        by a cubic window on both axes
 #pragma once
 
 #include <cstdint>
@@ -28,8 +31,9 @@ struct MutualInformationOptions {
   int fixed_bins = 64, moving_bins = 64;  ///< 8 to 256
   Estimator estimator = Estimator::parzen;
   HistogramScheme scheme = HistogramScheme::automatic;
-  /// Of the moving image, linear or cubic: trilinear, or by the interpolating cubic B-spline (Ledig 2010, table 4), of value and force
-  /// alike. Its overshoots are counted in the last bins, and NaN voxels are 0 bins to it. Not for partial_volume.
+  /// Of the moving image, linear or cubic: trilinear, or by the interpolating cubic B-spline (Ledig
+  /// 2010, table 4), of value and force alike. Its overshoots are counted in the last bins, and NaN
+  /// voxels are 0 bins to it. Not for partial_volume.
   Interpolation sampling = Interpolation::linear;
 };
 
@@ -44,17 +48,21 @@ struct EntropyValues {
 
 class MutualInformation : public SimilarityMeasure {
  public:
-  /// Throws InvalidArgument when a number of bins is out of range, or the scheme or the sampling cannot take the estimator.
+  /// Throws InvalidArgument when a number of bins is out of range, or the scheme or the sampling
+  /// cannot take the estimator.
   explicit MutualInformation(const MutualInformationOptions& options = {});
 
   void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) override;
   void prepare(Context& ctx, const ImagePair& images) override;
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
-  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override;
+  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
+                double* cost) override;
 
-  /// Queues d cost / d warped(x) per unit of the moving image's intensity, at displacement u; 0 where x has no counterpart.
-  /// Throws InvalidArgument for the partial-volume estimator, whose cost does not depend on a warped intensity.
-  void intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative, double* cost);
+  /// Queues d cost / d warped(x) per unit of the moving image's intensity, at displacement u; 0
+  /// where x has no counterpart. Throws InvalidArgument for the partial-volume estimator, whose
+  /// cost does not depend on a warped intensity.
+  void intensity_derivative(Context& ctx, FieldView<const float> u, VolumeView<float> derivative,
+                            double* cost);
 
   /// The entropies of the last evaluation. Waits.
   EntropyValues entropies(Context& ctx) const;
@@ -74,8 +82,9 @@ class MutualInformation : public SimilarityMeasure {
   /// Calls f with where voxels fall and how they are sampled there.
   template <class F>
   void with_point(FieldView<const float> u, F&& f) const;
-  /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one kernel leave half its threads without
-  /// registers. Chosen from the parts' times (docs/performance.md).
+  /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one
+  /// kernel leave half its threads without registers. Chosen from the parts' times
+  /// (docs/performance.md).
   bool warps_first(const Context& ctx) const;
   bool smooths() const { return options_.estimator == Estimator::hard; }
   bool samples_cubic() const { return options_.sampling == Interpolation::cubic; }

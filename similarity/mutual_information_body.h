@@ -1,4 +1,5 @@
-// Private: the mathematics of mutual_information.h, from images to bins, from counts to entropies, and back to a force per voxel.
+// Private: the mathematics of mutual_information.h, from images to bins, from counts to entropies,
+// and back to a force per voxel.
 #pragma once
 
 #include <freeflow/core/reduce.h>
@@ -11,13 +12,15 @@ namespace freeflow {
 
 /// marginals: first fixed_bins row sums, then moving_bins column sums.
 struct MarginalBody {
-  static constexpr int blocks_at_once = 1;  // few threads with many reads each: they may have all registers
+  // few threads with many reads each: they may have all registers
+  static constexpr int blocks_at_once = 1;
   const std::uint64_t* histogram;
   std::uint64_t* marginals;
   int fixed_bins, moving_bins;
   FREEFLOW_HD void operator()(int i, int, int) const {
     const bool row = i < fixed_bins;
-    const std::uint64_t* h = row ? histogram + std::size_t(i) * moving_bins : histogram + (i - fixed_bins);
+    const std::uint64_t* h =
+        row ? histogram + std::size_t(i) * moving_bins : histogram + (i - fixed_bins);
     const int n = row ? moving_bins : fixed_bins, stride = row ? 1 : moving_bins;
     std::uint64_t sum = 0;
 #pragma unroll 16
@@ -31,7 +34,9 @@ struct EntropySumBody : SumBody {
   const std::uint64_t *histogram, *marginals;
   int fixed_bins, moving_bins;
   /// 0 for 0; without a branch, so that a GPU's compiler lets several logarithms overlap.
-  static FREEFLOW_HD double c_log_c(std::uint64_t c) { return double(c) * log_positive(double(c ? c : 1)); }
+  static FREEFLOW_HD double c_log_c(std::uint64_t c) {
+    return double(c) * log_positive(double(c ? c : 1));
+  }
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
     if (term == 0) return c_log_c(histogram[i]);
     if (term == 2) return i < std::size_t(moving_bins) ? c_log_c(marginals[fixed_bins + i]) : 0.0;
@@ -49,45 +54,56 @@ struct Entropies {
   }
 };
 
-/// The four measures are nmi: -(Hf + Hm) / H, mi: H - Hf - Hm, conditional_moving: H - Hf, conditional_fixed: H - Hm.
+/// The four measures are nmi: -(Hf + Hm) / H, mi: H - Hf - Hm, conditional_moving: H - Hf,
+/// conditional_fixed: H - Hm.
 struct InformationCostBody {
   const double* sums;
   Information measure;
   double* cost;
   FREEFLOW_HD void operator()(int, int, int) const {
     const Entropies h = Entropies::from(sums);
-    double value = measure == Information::conditional_fixed ? h.joint - h.moving : h.joint - h.fixed;
+    double value =
+        measure == Information::conditional_fixed ? h.joint - h.moving : h.joint - h.fixed;
     if (measure == Information::mi) value = value - h.moving;
-    if (measure == Information::nmi) value = h.joint > 1e-12 ? -((h.fixed + h.moving) / h.joint) : -1.0;
+    if (measure == Information::nmi)
+      value = h.joint > 1e-12 ? -((h.fixed + h.moving) / h.joint) : -1.0;
     *cost = h.mass > 0 ? value : double(NAN);
   }
 };
 
-/// -d cost / d p of every joint bin, divided by the number of overlapping voxels, so that a voxel only has to weigh a few of
-/// them; up to functions of the fixed bin, which a voxel's weights cancel. With log p from d H / d p = -log p - 1:
-///   nmi (NMI log p - log pm) / H,  mi and conditional_fixed log p - log pm,  conditional_moving log p.
+/// -d cost / d p of every joint bin, divided by the number of overlapping voxels, so that a voxel
+/// only has to weigh a few of them; up to functions of the fixed bin, which a voxel's weights
+/// cancel. With log p from d H / d p = -log p - 1:
+///   nmi (NMI log p - log pm) / H,  mi and conditional_fixed log p - log pm, conditional_moving log
+///                                  p.
 struct SlopeBody {
   const std::uint64_t *histogram, *marginals;
   const double* sums;
   Information measure;
   int fixed_bins;
   double unit;
-  InformationCostBody cost;  // the first bin writes it: a launch of its own takes 3 us of a GPU's time
-  VolumeView<float> slope;   // moving_bins x fixed_bins x 1
+  InformationCostBody
+      cost;  // the first bin writes it: a launch of its own takes 3 us of a GPU's time
+  VolumeView<float> slope;  // moving_bins x fixed_bins x 1
   FREEFLOW_HD void operator()(int m, int f, int) const {
     if (m == 0 && f == 0) cost(0, 0, 0);
     const Entropies h = Entropies::from(sums);
     const bool nmi = measure == Information::nmi;
     const bool defined = h.mass > 0 && (!nmi || h.joint > 1e-12);
-    const std::uint64_t joint = histogram[std::size_t(f) * slope.extent.x + m], moving = marginals[fixed_bins + m];
+    const std::uint64_t joint = histogram[std::size_t(f) * slope.extent.x + m],
+                        moving = marginals[fixed_bins + m];
     const double log_joint = log_positive(double(joint ? joint : 1) / h.mass);
-    const double log_moving = measure == Information::conditional_moving ? 0.0 : log_positive(double(moving ? moving : 1) / h.mass);
-    const double value = nmi ? ((h.fixed + h.moving) / h.joint * log_joint - log_moving) / h.joint : log_joint - log_moving;
+    const double log_moving = measure == Information::conditional_moving
+                                  ? 0.0
+                                  : log_positive(double(moving ? moving : 1) / h.mass);
+    const double value = nmi ? ((h.fixed + h.moving) / h.joint * log_joint - log_moving) / h.joint
+                             : log_joint - log_moving;
     slope(m, f, 0) = defined ? float(value / (h.mass / unit)) : 0.0f;
   }
 };
 
-/// A cubic window on both axes, centred on the bins: (1, 4, 1) / 6 each way, times 36. What would leave an axis stays in its last bin.
+/// A cubic window on both axes, centred on the bins: (1, 4, 1) / 6 each way, times 36. What would
+/// leave an axis stays in its last bin.
 struct BothWindowsBody {
   const std::uint64_t* counted;
   std::uint64_t* smoothed;
@@ -97,17 +113,19 @@ struct BothWindowsBody {
     return h[m > 0 ? m - 1 : 0] + 4 * h[m] + h[m + 1 < moving_bins ? m + 1 : m];
   }
   FREEFLOW_HD void operator()(int m, int f, int) const {
-    smoothed[std::size_t(f) * moving_bins + m] = row(m, f > 0 ? f - 1 : 0) + 4 * row(m, f) + row(m, f + 1 < fixed_bins ? f + 1 : f);
+    smoothed[std::size_t(f) * moving_bins + m] =
+        row(m, f > 0 ? f - 1 : 0) + 4 * row(m, f) + row(m, f + 1 < fixed_bins ? f + 1 : f);
   }
 };
 
-/// The derivative of the sum of weight times slope over a cell of the moving axis: a quadratic of the fraction t, four slopes' worth of
-/// table and arithmetic in one load.
+/// The derivative of the sum of weight times slope over a cell of the moving axis: a quadratic of
+/// the fraction t, four slopes' worth of table and arithmetic in one load.
 struct alignas(16) SlopePolynomial {
   float constant, linear, quadratic, unused;
 };
 
-/// For both windows, the one over the fixed axis comes once more: a voxel's mass lies in three rows.
+/// For both windows, the one over the fixed axis comes once more: a voxel's mass lies in three
+/// rows.
 struct SlopePolynomialBody {
   VolumeView<const float> slope;  // moving_bins x fixed_bins x 1
   bool both_windows;
@@ -116,12 +134,14 @@ struct SlopePolynomialBody {
   FREEFLOW_HD float at(int m, int f) const {
     m = m < slope.extent.x ? m : slope.extent.x - 1;
     if (!both_windows) return slope(m, f, 0);
-    const float below = slope(m, f > 0 ? f - 1 : 0, 0), above = slope(m, f + 1 < slope.extent.y ? f + 1 : f, 0);
+    const float below = slope(m, f > 0 ? f - 1 : 0, 0),
+                above = slope(m, f + 1 < slope.extent.y ? f + 1 : f, 0);
     return fma_(4.0f, slope(m, f, 0), below + above) * (1.0f / 6);
   }
   FREEFLOW_HD void operator()(int m, int f, int) const {
     const float d0 = at(m, f), d1 = at(m + 1, f), d2 = at(m + 2, f), d3 = at(m + 3, f);
-    polynomial[slope.offset(m, f, 0)] = {0.5f * (d2 - d0), (d0 - d1) + (d2 - d1), fma_(1.5f, d1 - d2, 0.5f * (d3 - d0)), 0.0f};
+    polynomial[slope.offset(m, f, 0)] = {0.5f * (d2 - d0), (d0 - d1) + (d2 - d1),
+                                         fma_(1.5f, d1 - d2, 0.5f * (d3 - d0)), 0.0f};
   }
 };
 
@@ -135,8 +155,12 @@ struct InformationPoint {
   const SlopePolynomial* polynomials;
   int moving_bins;
 
-  FREEFLOW_HD SampleWithGradient sample(int x, int y, int z) const { return sample_linear_with_gradient(moving, point(x, y, z)); }
-  FREEFLOW_HD float value(int x, int y, int z) const { return sample_linear(moving, point(x, y, z)); }
+  FREEFLOW_HD SampleWithGradient sample(int x, int y, int z) const {
+    return sample_linear_with_gradient(moving, point(x, y, z));
+  }
+  FREEFLOW_HD float value(int x, int y, int z) const {
+    return sample_linear(moving, point(x, y, z));
+  }
   /// d / d warped of the sum of weight times slope, per bin.
   FREEFLOW_HD float window_slope(int f, float b) const {
     float t;
@@ -151,8 +175,10 @@ struct InformationPoint {
     const float slope = window_slope(counts ? f : 0, counts ? b : 1.0f);
     return counts ? slope : 0.0f;
   }
-  /// Writes factor times the gradient (moving voxels), carried to the fixed grid's axes; 0 where the factor is, whatever the gradient.
-  FREEFLOW_HD void write(FieldView<float> force, std::size_t i, float factor, const Vec3f& gradient) const {
+  /// Writes factor times the gradient (moving voxels), carried to the fixed grid's axes; 0 where
+  /// the factor is, whatever the gradient.
+  FREEFLOW_HD void write(FieldView<float> force, std::size_t i, float factor,
+                         const Vec3f& gradient) const {
     const auto& m = point.map.m;
     const std::size_t n = force.extent.count();
     const Vec3f g{factor * gradient.x, factor * gradient.y, factor * gradient.z};
@@ -173,8 +199,11 @@ struct CubicInformationPoint : InformationPoint {
   FREEFLOW_HD SampleWithGradient sample(int x, int y, int z) const {
     return sample_cubic_with_gradient(coefficients, moving, point(x, y, z));
   }
-  FREEFLOW_HD float value(int x, int y, int z) const { return sample_cubic(coefficients, moving, point(x, y, z)); }
-  /// A spline overshoots: beyond the bins that images have, a voxel is counted where it was clipped to, whatever its intensity.
+  FREEFLOW_HD float value(int x, int y, int z) const {
+    return sample_cubic(coefficients, moving, point(x, y, z));
+  }
+  /// A spline overshoots: beyond the bins that images have, a voxel is counted where it was clipped
+  /// to, whatever its intensity.
   FREEFLOW_HD float slope_at(std::size_t i, float b) const {
     return clip_to_window(b, moving_bins) == b ? InformationPoint::slope_at(i, b) : 0.0f;
   }
@@ -192,7 +221,8 @@ struct ParzenForceBody {
   }
 };
 
-/// Maes 1999: the weights are trilinear, so their derivatives interpolate the slopes of the eight voxels' bins.
+/// Maes 1999: the weights are trilinear, so their derivatives interpolate the slopes of the eight
+/// voxels' bins.
 struct PartialVolumeForceBody {
   InformationPoint at;
   FieldView<float> force;
@@ -208,7 +238,8 @@ struct PartialVolumeForceBody {
     const auto slope = [&](float b) { return row[hard_bin(counts ? b : 0.0f, at.moving_bins)]; };
     const Cell slopes{slope(c.v000), slope(c.v100), slope(c.v010), slope(c.v110),
                       slope(c.v001), slope(c.v101), slope(c.v011), slope(c.v111)};
-    at.write(force, i, counts ? 1.0f : 0.0f, interpolate_with_gradient(slopes, cx, cy, cz).gradient);
+    at.write(force, i, counts ? 1.0f : 0.0f,
+             interpolate_with_gradient(slopes, cx, cy, cz).gradient);
   }
 };
 

@@ -16,7 +16,8 @@ struct OverlapBody : SumBody {
     if (!is_finite(fixed[i])) return 0.0;
     if (term == 0) return 1.0;
     const Extent n = point.u.extent;
-    const float v = sample_linear(moving, point(int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y))));
+    const float v = sample_linear(
+        moving, point(int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y))));
     return is_finite(v) ? 1.0 : 0.0;
   }
 };

@@ -27,7 +27,8 @@ std::optional<Estimator> parse_estimator(std::string_view name) {
 void SimilarityChoice::validate() const {
   if (factory) return;
   require(bins >= 16 && bins <= 256, "the number of bins must lie between 16 and 256");
-  require(sampling == Interpolation::linear || kind == SimilarityKind::nmi || kind == SimilarityKind::mi,
+  require(sampling == Interpolation::linear || kind == SimilarityKind::nmi ||
+              kind == SimilarityKind::mi,
           "cubic sampling is of nmi and mi; the other measures sample linear");
   make_similarity(*this);
 }
@@ -35,16 +36,18 @@ void SimilarityChoice::validate() const {
 std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
   if (c.factory) return c.factory();
   const auto information = [&](Information measure) {
-    return std::make_unique<MutualInformation>(
-        MutualInformationOptions{measure, c.bins, c.bins, c.estimator, c.histogram_scheme, c.sampling});
+    return std::make_unique<MutualInformation>(MutualInformationOptions{
+        measure, c.bins, c.bins, c.estimator, c.histogram_scheme, c.sampling});
   };
   switch (c.kind) {
     case SimilarityKind::nmi: return information(Information::nmi);
     case SimilarityKind::mi: return information(Information::mi);
     case SimilarityKind::cr:
-      return std::make_unique<CorrelationRatio>(CorrelationRatioOptions{c.bins, c.ratio_scheme, c.ratio_direction, c.border_mm});
+      return std::make_unique<CorrelationRatio>(
+          CorrelationRatioOptions{c.bins, c.ratio_scheme, c.ratio_direction, c.border_mm});
     case SimilarityKind::ssd: return std::make_unique<Ssd>();
-    case SimilarityKind::lncc: return std::make_unique<Lncc>(LnccOptions{LnccWindow::box, c.lncc_radius});
+    case SimilarityKind::lncc:
+      return std::make_unique<Lncc>(LnccOptions{LnccWindow::box, c.lncc_radius});
   }
   throw InvalidArgument("unknown similarity");
 }

@@ -1,4 +1,5 @@
-// Which similarity measure a pipeline uses, chosen at run time: one of the library's, or one of the caller's own.
+// Which similarity measure a pipeline uses, chosen at run time: one of the library's, or one of the
+// caller's own.
 #pragma once
 
 #include <functional>
@@ -27,14 +28,16 @@ using SimilarityFactory = std::function<std::unique_ptr<SimilarityMeasure>()>;
 
 struct SimilarityChoice {
   SimilarityKind kind = SimilarityKind::nmi;
-  int bins = 64;                            ///< nmi, mi: per axis; cr: of the fixed image. 16 to 256
+  int bins = 64;  ///< nmi, mi: per axis; cr: of the fixed image. 16 to 256
   Estimator estimator = Estimator::parzen;  ///< nmi, mi
   HistogramScheme histogram_scheme = HistogramScheme::automatic;
-  Interpolation sampling = Interpolation::linear;  ///< nmi, mi: of the moving image, linear or cubic
+  /// nmi, mi: of the moving image, linear or cubic
+  Interpolation sampling = Interpolation::linear;
   RatioScheme ratio_scheme = RatioScheme::automatic;
-  RatioDirection ratio_direction = RatioDirection::moving_given_fixed;  ///< cr: which image explains the other
-  double border_mm = 0;                                                 ///< cr: width of the border weighting, 0 for none
-  int lncc_radius = 2;                                                  ///< lncc: voxels of the level, 1 to 64
+  /// cr: which image explains the other
+  RatioDirection ratio_direction = RatioDirection::moving_given_fixed;
+  double border_mm = 0;            ///< cr: width of the border weighting, 0 for none
+  int lncc_radius = 2;             ///< lncc: voxels of the level, 1 to 64
   SimilarityFactory factory = {};  ///< a measure of one's own; then no other field counts
 
   /// Whether it is that measure of the library's.

@@ -28,9 +28,11 @@ void Ssd::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> forc
     warp_with_gradient(ctx, moving_, map_, u, warped_.view(), force);
   else
     warp_values(ctx, moving_, map_, u, warped_.view());
-  reduce(ctx, fixed_.extent.count(), 2, SsdSumBody{{}, fixed_.data, warped.data, scale_}, work_, sums_.data());
+  reduce(ctx, fixed_.extent.count(), 2, SsdSumBody{{}, fixed_.data, warped.data, scale_}, work_,
+         sums_.data());
   for_each_voxel(ctx, Extent{1, 1, 1}, SsdCostBody{sums_.data(), cost});
-  if (force.data) for_each_voxel(ctx, fixed_.extent, SsdForceBody{fixed_, warped, scale_, sums_.data(), force});
+  if (force.data)
+    for_each_voxel(ctx, fixed_.extent, SsdForceBody{fixed_, warped, scale_, sums_.data(), force});
 }
 
 }  // namespace freeflow

@@ -1,5 +1,6 @@
-// Sum of squared differences: the mean over the overlap of (fixed(x) - moving(M(x + u(x))))^2, intensities scaled by the
-// larger robust range of the two images. For images of one modality and one scale. Source: Lee 2012, eq. 3 (its data term).
+// Sum of squared differences: the mean over the overlap of (fixed(x) - moving(M(x + u(x))))^2,
+// intensities scaled by the larger robust range of the two images. For images of one modality and
+// one scale. Source: Lee 2012, eq. 3 (its data term).
 #pragma once
 
 #include <freeflow/core/reduce.h>
@@ -12,7 +13,8 @@ class Ssd : public SimilarityMeasure {
   void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) override;
   void prepare(Context& ctx, const ImagePair& images) override;
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
-  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override;
+  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
+                double* cost) override;
 
  private:
   float scale_ = 1;

@@ -33,7 +33,8 @@ struct SsdForceBody {
     const float d = fixed.data[i] - warped.data[i];
     const float factor = 2.0f * (scale * d) * float(1.0 / sums[1]);
     for (int c = 0; c < 3; ++c)
-      force.data[i + c * n] = d == d ? factor * (scale * force.data[i + c * n]) : 0.0f;  // scale first: intensities of 1e30
+      force.data[i + c * n] = d == d ? factor * (scale * force.data[i + c * n])
+                                     : 0.0f;  // scale first: intensities of 1e30
   }
 };
 

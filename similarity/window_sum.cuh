@@ -1,15 +1,18 @@
 // Private: the CUDA side of window_sum.h.
 //
-// Along z: a thread walks a segment of one column, a few slices at a time, their reads first. x lies along the warp, so all is coalesced,
-// and what leaves the window was read a few slices ago and comes from L2.
+// Along z: a thread walks a segment of one column, a few slices at a time, their reads first. x
+// lies along the warp, so all is coalesced, and what leaves the window was read a few slices ago
+// and comes from L2.
 //
-// Along y and x: a block walks a segment along y, with a thread per column of a strip (and of `radius` columns more on each side) in each
-// of three groups that share the planes. Six rows at a time the column sums go to shared memory; there a thread takes one block of one
-// plane's row; then every group hands every third row to the body. Blocks have an odd width, so neighbouring threads hit different banks.
+// Along y and x: a block walks a segment along y, with a thread per column of a strip (and of
+// `radius` columns more on each side) in each of three groups that share the planes. Six rows at a
+// time the column sums go to shared memory; there a thread takes one block of one plane's row; then
+// every group hands every third row to the body. Blocks have an odd width, so neighbouring threads
+// hit different banks.
 #pragma once
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/similarity/window_sum.h>
+#include <freeflow/core/cuda_check.cuh>
 
 namespace freeflow {
 
@@ -22,11 +25,13 @@ template <class Body>
 constexpr int columns_at_once = Body::terms == 3 ? 10 : 8;
 
 template <class Body>
-__global__ void __launch_bounds__(column_threads, columns_at_once<Body>) along_z_kernel(Extent n, int radius, int length, Body body) {
+__global__ void __launch_bounds__(column_threads, columns_at_once<Body>)
+    along_z_kernel(Extent n, int radius, int length, Body body) {
   constexpr int K = Body::terms, slices_at_once = Body::inputs > 2 ? 2 : 4;
   const unsigned slice = unsigned(n.x) * n.y, column = blockIdx.x * column_threads + threadIdx.x;
   if (column >= slice) return;
-  const int x = column % n.x, y = column / n.x, begin = blockIdx.y * length, end = min(begin + length, n.z);
+  const int x = column % n.x, y = column / n.x, begin = blockIdx.y * length,
+            end = min(begin + length, n.z);
   const auto read = [&](bool exists, int z, float* in) {
     for (int k = 0; k < Body::inputs; ++k) in[k] = Body::absent;
     if (exists) body.load(column + std::size_t(z) * slice, in);
@@ -60,22 +65,31 @@ __global__ void __launch_bounds__(column_threads, columns_at_once<Body>) along_z
 /// A strip of the grid along x, whole blocks wide, and the lengths of its rows in shared memory.
 struct Strip {
   int width, blocks, rows_pitch, sums_pitch;
-  unsigned inverse_blocks;  // task / blocks = task * inverse_blocks / 2^20, exactly for all tasks of a block
-  std::size_t shared_bytes(int terms) const { return std::size_t(rows_at_once) * terms * (rows_pitch + sums_pitch) * sizeof(float); }
+  unsigned inverse_blocks;  // task / blocks = task * inverse_blocks / 2^20, exactly for all tasks
+                            // of a block
+  std::size_t shared_bytes(int terms) const {
+    return std::size_t(rows_at_once) * terms * (rows_pitch + sums_pitch) * sizeof(float);
+  }
 };
 
-/// Up to this radius a strip has at most narrow_threads columns with its margins, above it at most wide_threads.
+/// Up to this radius a strip has at most narrow_threads columns with its margins, above it at most
+/// wide_threads.
 inline constexpr int narrow_radius = 16, narrow_threads = 128, wide_threads = 288;
 
-/// Strips of equal width; a block's rows stay below the 64 KiB that every GPU since Turing has. Small blocks share a multiprocessor better
-/// than wide ones repeat fewer margins: strips of 96 columns take 3 to 4 % off the whole measure at radius 2 against 192.
+/// Strips of equal width; a block's rows stay below the 64 KiB that every GPU since Turing has.
+/// Small blocks share a multiprocessor better than wide ones repeat fewer margins: strips of 96
+/// columns take 3 to 4 % off the whole measure at radius 2 against 192.
 inline Strip strip_of(int nx, int radius) {
-  const int window = 2 * radius + 1, widest = std::max(1, (radius <= narrow_radius ? 96 : 128) / window) * window;
+  const int window = 2 * radius + 1,
+            widest = std::max(1, (radius <= narrow_radius ? 96 : 128) / window) * window;
   Strip s;
   s.blocks = segments(segments(nx, segments(nx, widest)), window);
   s.width = s.blocks * window;
   s.sums_pitch = s.width;
-  s.rows_pitch = s.width + (2 * radius + 31) / 32 * 32;  // as s.width modulo 32: the blocks' stride over the banks goes on in the next row
+  s.rows_pitch =
+      s.width +
+      (2 * radius + 31) / 32 *
+          32;  // as s.width modulo 32: the blocks' stride over the banks goes on in the next row
   s.inverse_blocks = ((1u << 20) + s.blocks - 1) / s.blocks;
   return s;
 }
@@ -101,9 +115,11 @@ __device__ __forceinline__ void sum_block(const float* v, float* out) {
 }
 
 template <int window>
-__device__ __forceinline__ void sum_blocks(const float* rows, float* sums, const Strip& strip, int lines, int runtime_window) {
+__device__ __forceinline__ void sum_blocks(const float* rows, float* sums, const Strip& strip,
+                                           int lines, int runtime_window) {
   const int w = window ? window : runtime_window;
-  for (unsigned task = threadIdx.y * blockDim.x + threadIdx.x; task < unsigned(lines * strip.blocks); task += groups * blockDim.x) {
+  for (unsigned task = threadIdx.y * blockDim.x + threadIdx.x;
+       task < unsigned(lines * strip.blocks); task += groups * blockDim.x) {
     const int line = task * strip.inverse_blocks >> 20, first = (task - line * strip.blocks) * w;
     const float* v = rows + line * strip.rows_pitch + first;
     float* out = sums + line * strip.sums_pitch + first;
@@ -114,7 +130,8 @@ __device__ __forceinline__ void sum_blocks(const float* rows, float* sums, const
   }
 }
 
-__device__ inline void sum_all_blocks(const float* rows, float* sums, const Strip& strip, int lines, int radius) {
+__device__ inline void sum_all_blocks(const float* rows, float* sums, const Strip& strip, int lines,
+                                      int radius) {
   switch (radius) {
     case 1: return sum_blocks<3>(rows, sums, strip, lines, 0);
     case 2: return sum_blocks<5>(rows, sums, strip, lines, 0);
@@ -129,13 +146,15 @@ __device__ inline void sum_all_blocks(const float* rows, float* sums, const Stri
 template <int threads, class Body>
 __global__ void __launch_bounds__(groups* threads, threads == narrow_threads ? 4 : 2)
     along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
-  constexpr int K = Body::terms, mine = K / groups, read_at_once = rows_at_once / mine;  // twelve reads at once
+  constexpr int K = Body::terms, mine = K / groups,
+                read_at_once = rows_at_once / mine;  // twelve reads at once
   static_assert(mine * groups == K && read_at_once * mine == rows_at_once);
   extern __shared__ float shared_rows[];
   float* const rows = shared_rows;
   float* const sums = shared_rows + rows_at_once * K * strip.rows_pitch;
 
-  const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, group = threadIdx.y, x = strip_begin - radius + i;
+  const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, group = threadIdx.y,
+            x = strip_begin - radius + i;
   const int begin = blockIdx.y * length, end = min(begin + length, n.y), z = blockIdx.z;
   const bool has_column = i < strip.width + 2 * radius, in_grid = has_column && x >= 0 && x < n.x;
   const bool emits = in_grid && x >= strip_begin && x < strip_begin + strip.width;
@@ -212,8 +231,10 @@ template <class Body>
 void sum_along_z(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   using namespace window_sum;
   const int length = z_segment(radius);
-  const dim3 grid(unsigned((std::size_t(n.x) * n.y + column_threads - 1) / column_threads), segments(n.z, length));
-  along_z_kernel<<<grid, column_threads, 0, static_cast<cudaStream_t>(cuda.stream)>>>(n, radius, length, body);
+  const dim3 grid(unsigned((std::size_t(n.x) * n.y + column_threads - 1) / column_threads),
+                  segments(n.z, length));
+  along_z_kernel<<<grid, column_threads, 0, static_cast<cudaStream_t>(cuda.stream)>>>(n, radius,
+                                                                                      length, body);
   cuda_check(cudaGetLastError());
 }
 
@@ -225,9 +246,11 @@ void sum_along_yx(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   const dim3 grid((n.x + strip.width - 1) / strip.width, segments(n.y, length), n.z);
   const int threads = (strip.width + 2 * radius + 31) / 32 * 32;
   const std::size_t bytes = strip.shared_bytes(Body::terms);
-  const auto kernel = radius <= narrow_radius ? along_yx_kernel<narrow_threads, Body> : along_yx_kernel<wide_threads, Body>;
+  const auto kernel = radius <= narrow_radius ? along_yx_kernel<narrow_threads, Body>
+                                              : along_yx_kernel<wide_threads, Body>;
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
-  kernel<<<grid, dim3(threads, groups), bytes, static_cast<cudaStream_t>(cuda.stream)>>>(n, radius, length, strip, body);
+  kernel<<<grid, dim3(threads, groups), bytes, static_cast<cudaStream_t>(cuda.stream)>>>(
+      n, radius, length, strip, body);
   cuda_check(cudaGetLastError());
 }
 

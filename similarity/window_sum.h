@@ -1,19 +1,28 @@
-// Private: sums over the box of (2 radius + 1)^3 voxels about every voxel, of several planes at once, at a cost that does not depend on the
-// radius. Voxels beyond the grid count 0. The matrix of such a sum is symmetric, so it is its own adjoint.
+// Private: sums over the box of (2 radius + 1)^3 voxels about every voxel, of several planes at
+// once, at a cost that does not depend on the radius. Voxels beyond the grid count 0. The matrix of
+// such a sum is symmetric, so it is its own adjoint.
 //
-// Along z and y an axis is cut into segments of a fixed length; the first sum of a segment is added up in ascending order, every further
-// one is the one before plus (value that enters - value that leaves), in double, where floats of similar size add up exactly: nothing
-// drifts. Along x every window, w = 2 radius + 1 wide, is the end of one block of w voxels and the start of the next (van Herk 1992):
-// running sums from the right over every block and from the left over the next, in float, nothing subtracted. Every backend and every
-// number of threads keeps this order, so the bits are the same.
+// Along z and y an axis is cut into segments of a fixed length; the first sum of a segment is added
+// up in ascending order, every further one is the one before plus (value that enters - value that
+// leaves), in double, where floats of similar size add up exactly: nothing drifts. Along x every
+// window, w = 2 radius + 1 wide, is the end of one block of w voxels and the start of the next (van
+// Herk 1992): running sums from the right over every block and from the left over the next, in
+// float, nothing subtracted. Every backend and every number of threads keeps this order, so the
+// bits are the same.
 //
-// Two passes: along z, and along y and then x. A pass takes a body that says where the values come from and what becomes of the sums:
-//   along z:        static constexpr int terms, inputs;  void load(std::size_t i, float* in) const;  static constexpr float absent;
-//                   static Terms<terms> widen(const float* in)    what to sum, of one voxel's inputs (`absent` beyond the grid)
+// Two passes: along z, and along y and then x. A pass takes a body that says where the values come
+// from and what becomes of the sums:
+//   along z:        static constexpr int terms, inputs; void load(std::size_t i, float* in) const;
+//                   static constexpr float absent;
+//                   static Terms<terms> widen(const float* in)    what to sum, of one voxel's
+//                     inputs (`absent` beyond the grid)
 //                   void emit(const float* sums, int x, int y, int z) const
 //   along y and x:  static constexpr int terms;  const float* in (the planes, one after the other);
-//                   void emit(const float* sums, int x, int y, int z, double& a, double& b) const   a, b: running tallies of the column
-//                   void close(int x, int segment, int z, double a, double b) const                 at the end of a segment along y
+//                   void emit(const float* sums, int x, int y, int z, double& a, double& b) const
+//                   a,
+//                     b: running tallies of the column
+//                   void close(int x, int segment, int z, double a, double b) const at
+//                     the end of a segment along y
 #pragma once
 
 #include <algorithm>
@@ -40,9 +49,11 @@ FREEFLOW_HD float read_only(const float* p) {
 }
 
 namespace window_sum {
-/// Every column has as many running tallies, for every third row along y one, added up at the end of the segment.
+/// Every column has as many running tallies, for every third row along y one, added up at the end
+/// of the segment.
 inline constexpr int tally_lanes = 3;
-/// A power of two, not below the radius: then starting a segment costs at most two additions per voxel.
+/// A power of two, not below the radius: then starting a segment costs at most two additions per
+/// voxel.
 inline int segment(int shortest, int radius) {
   int length = shortest;
   while (length < radius) length *= 2;
@@ -60,9 +71,11 @@ void sum_along_yx(backend::Cuda, Extent n, int radius, const Body& body);
 
 namespace window_sum {
 
-/// Up to 128 neighbouring columns along z, from z_begin to z_end. Flattened: a body that is called instead of inlined is not vectorised.
+/// Up to 128 neighbouring columns along z, from z_begin to z_end. Flattened: a body that is called
+/// instead of inlined is not vectorised.
 template <class Body>
-[[gnu::flatten]] void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_count, int y, int z_begin, int z_end) {
+[[gnu::flatten]] void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_count,
+                                  int y, int z_begin, int z_end) {
   constexpr int K = Body::terms, width = 128;
   double s[K][width] = {};
   const std::size_t slice = std::size_t(n.x) * n.y, base = std::size_t(y) * n.x + x_begin;
@@ -77,7 +90,8 @@ template <class Body>
       for (int k = 0; k < K; ++k) s[k][x] += in.v[k];
     }
   for (int z = z_begin; z < z_end; ++z) {
-    const std::size_t entering = base + (z + radius) * slice, leaving = base + (z - radius - 1) * slice;
+    const std::size_t entering = base + (z + radius) * slice,
+                      leaving = base + (z - radius - 1) * slice;
     const bool enters = z > z_begin && z + radius < n.z;
     const bool leaves = z > z_begin && z - radius - 1 >= 0;
     if (enters && leaves)
@@ -99,7 +113,8 @@ template <class Body>
   }
 }
 
-/// One thread's rows: the running sums of the columns, a row of them between radius zeros, its sums along x, the tallies.
+/// One thread's rows: the running sums of the columns, a row of them between radius zeros, its sums
+/// along x, the tallies.
 template <int K>
 struct Rows {
   int nx, width, padded_width;  // width: whole blocks
@@ -126,12 +141,14 @@ struct Rows {
   }
   void slide_row(const float* in, const float* out, std::size_t plane) {
     for (int k = 0; k < K; ++k)
-      for (int x = 0; x < nx; ++x) column[std::size_t(k) * nx + x] += double(in[k * plane + x]) - double(out[k * plane + x]);
+      for (int x = 0; x < nx; ++x)
+        column[std::size_t(k) * nx + x] += double(in[k * plane + x]) - double(out[k * plane + x]);
   }
   void sum_along_x(int radius) {
     const int window = 2 * radius + 1;
     for (int k = 0; k < K; ++k)
-      for (int x = 0; x < nx; ++x) padded[std::size_t(k) * padded_width + radius + x] = float(column[std::size_t(k) * nx + x]);
+      for (int x = 0; x < nx; ++x)
+        padded[std::size_t(k) * padded_width + radius + x] = float(column[std::size_t(k) * nx + x]);
     const float* v = padded.data();
     float* out = along_x.data();
     for (int begin = 0; begin < width; begin += window) {
@@ -140,7 +157,8 @@ struct Rows {
         for (int k = 0; k < K; ++k) out[k * width + j] = s[k] += v[k * padded_width + j];
       for (int k = 0; k < K; ++k) s[k] = 0;
       for (int j = begin + 1; j < begin + window; ++j)
-        for (int k = 0; k < K; ++k) out[k * width + j] += s[k] += v[k * padded_width + j + window - 1];
+        for (int k = 0; k < K; ++k)
+          out[k * width + j] += s[k] += v[k * padded_width + j + window - 1];
     }
   }
 };
@@ -155,8 +173,10 @@ void sum_along_z(backend::Cpu cpu, Extent n, int radius, const Body& body) {
 #pragma omp parallel for schedule(dynamic, 4) num_threads(cpu.threads)
   for (std::ptrdiff_t task = 0; task < tasks; ++task) {
     const Body local = body;
-    const int x = int(task % pieces) * width, y = int(task / pieces % n.y), z = int(task / pieces / n.y) * length;
-    window_sum::sum_columns(local, n, radius, x, std::min(width, n.x - x), y, z, std::min(z + length, n.z));
+    const int x = int(task % pieces) * width, y = int(task / pieces % n.y),
+              z = int(task / pieces / n.y) * length;
+    window_sum::sum_columns(local, n, radius, x, std::min(width, n.x - x), y, z,
+                            std::min(z + length, n.z));
   }
 }
 
@@ -172,9 +192,11 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
     errors.run([&] { rows.resize(n.x, radius); });
     if (errors.failed()) continue;
     const Body local = body;
-    const int z = task / segments, segment = task % segments, begin = segment * length, end = std::min(begin + length, n.y);
+    const int z = task / segments, segment = task % segments, begin = segment * length,
+              end = std::min(begin + length, n.y);
     const auto row = [&](int y) { return local.in + (std::size_t(z) * n.y + y) * n.x; };
-    for (int y = std::max(begin - radius, 0); y <= std::min(begin + radius, n.y - 1); ++y) rows.add_row(row(y), plane);
+    for (int y = std::max(begin - radius, 0); y <= std::min(begin + radius, n.y - 1); ++y)
+      rows.add_row(row(y), plane);
     for (int y = begin; y < end; ++y) {
       const bool enters = y > begin && y + radius < n.y;
       const bool leaves = y > begin && y - radius - 1 >= 0;
@@ -186,7 +208,9 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
         rows.take_row(row(y - radius - 1), plane);
       rows.sum_along_x(radius);
       const float* along_x = rows.along_x.data();
-      double *a = rows.tally.data() + std::size_t(2) * n.x * ((y - begin) % window_sum::tally_lanes), *b = a + n.x;
+      double *a =
+                 rows.tally.data() + std::size_t(2) * n.x * ((y - begin) % window_sum::tally_lanes),
+             *b = a + n.x;
       const int width = rows.width;
 #pragma GCC ivdep
       for (int x = 0; x < n.x; ++x) {
@@ -197,7 +221,8 @@ void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
     }
     const auto tally = [&](int x, int term) {
       double sum = 0;
-      for (int lane = 0; lane < window_sum::tally_lanes; ++lane) sum += rows.tally[std::size_t(2 * lane + term) * n.x + x];
+      for (int lane = 0; lane < window_sum::tally_lanes; ++lane)
+        sum += rows.tally[std::size_t(2 * lane + term) * n.x + x];
       return sum;
     };
     for (int x = 0; x < n.x; ++x) local.close(x, segment, z, tally(x, 0), tally(x, 1));

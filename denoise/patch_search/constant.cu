@@ -1,4 +1,5 @@
-// Lee's fastest: all threads read the same word of the pass at the same time, which constant memory broadcasts.
+// Lee's fastest: all threads read the same word of the pass at the same time, which constant memory
+// broadcasts.
 #include <mutex>
 
 #include <freeflow/denoise/patch_search/multipass.cuh>
@@ -22,12 +23,15 @@ void run(backend::Cuda cuda, const Search& s) {
   const PatchView& p = s.patches;
   void* target = nullptr;
   cuda_check(cudaGetSymbolAddress(&target, pass_patches));
-  // There is one such memory per GPU: searches of other contexts wait their turn, until this one has read its last pass.
+  // There is one such memory per GPU: searches of other contexts wait their turn, until this one
+  // has read its last pass.
   static std::mutex turn;
   const std::lock_guard<std::mutex> lock(turn);
   multipass::run(cuda, s, [&](int begin, int end) {
-    cuda_check(cudaMemcpy2DAsync(target, sizeof(float) * p.length, p.values + std::size_t(begin) * p.stride, sizeof(float) * p.stride,
-                                 sizeof(float) * p.length, end - begin, cudaMemcpyDeviceToDevice, stream));
+    cuda_check(cudaMemcpy2DAsync(target, sizeof(float) * p.length,
+                                 p.values + std::size_t(begin) * p.stride, sizeof(float) * p.stride,
+                                 sizeof(float) * p.length, end - begin, cudaMemcpyDeviceToDevice,
+                                 stream));
     return ConstantSource{p.length};
   });
   cuda_check(cudaStreamSynchronize(stream));

@@ -1,6 +1,6 @@
-// The CPU's search: panels of 16 patches, interleaved, against 6 rows in vector registers; blocks of rows stay in a core's second cache
-// while the panels go by. |b|^2 - 2ab and a bound on its rounding choose, the exact distance decides, as in tiled.cu. One panel in eight
-// comes first.
+// The CPU's search: panels of 16 patches, interleaved, against 6 rows in vector registers; blocks
+// of rows stay in a core's second cache while the panels go by. |b|^2 - 2ab and a bound on its
+// rounding choose, the exact distance decides, as in tiled.cu. One panel in eight comes first.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,7 +28,8 @@ void multiply(const float* rows, int stride, const float* columns, int length, f
     for (int r = 0; r < unit; ++r) {
       const float value = rows[std::ptrdiff_t(r) * stride + k];
 #pragma GCC unroll 1
-      for (int c = 0; c < panel; ++c) sum[r][c] = fma_(value, columns[std::ptrdiff_t(k) * panel + c], sum[r][c]);
+      for (int c = 0; c < panel; ++c)
+        sum[r][c] = fma_(value, columns[std::ptrdiff_t(k) * panel + c], sum[r][c]);
     }
   }
   for (int r = 0; r < unit; ++r)
@@ -60,7 +61,8 @@ Panels make_panels(const PatchView& p, std::byte* scratch, int threads) {
       const int column = i * panel + c;
       const float* patch = p.values + std::size_t(std::min(column, p.count - 1)) * p.stride;
       for (int k = 0; k < p.length; ++k) out[k * panel + c] = patch[k];
-      norm[column] = column < p.count ? squared_norm(patch, p.length) : std::numeric_limits<float>::infinity();
+      norm[column] =
+          column < p.count ? squared_norm(patch, p.length) : std::numeric_limits<float>::infinity();
       if (column < p.count) max_norm = std::max(max_norm, norm[column]);
     }
   }
@@ -89,7 +91,8 @@ class Best {
 class RowBlock {
  public:
   RowBlock(const Search& s, const Panels& panels)
-      : s_(s), panels_(panels), best_(block, Best(s.found.neighbours)), cutoff_(block), norm_(block) {}
+      : s_(s), panels_(panels), best_(block, Best(s.found.neighbours)), cutoff_(block),
+        norm_(block) {}
 
   void search(int begin, int end) {
     begin_ = begin;
@@ -98,7 +101,8 @@ class RowBlock {
     padded_.assign(std::size_t(block) * p.length, 0.0f);
     for (int r = 0; r < block; ++r) {
       best_[r].clear();
-      cutoff_[r] = r < rows_ ? std::numeric_limits<float>::max() : -std::numeric_limits<float>::infinity();
+      cutoff_[r] =
+          r < rows_ ? std::numeric_limits<float>::max() : -std::numeric_limits<float>::infinity();
       if (r >= rows_) continue;
       const float* patch = p.values + std::size_t(begin + r) * p.stride;
       std::copy(patch, patch + p.length, padded_.begin() + std::ptrdiff_t(r) * p.length);
@@ -122,7 +126,8 @@ class RowBlock {
       for (int u = 0; u < unit; ++u) {
         const float limit = cutoff_[r + u];
         unsigned hits = 0;
-        for (int c = 0; c < panel; ++c) hits |= unsigned(norm[c] - 2 * product[u * panel + c] <= limit) << c;
+        for (int c = 0; c < panel; ++c)
+          hits |= unsigned(norm[c] - 2 * product[u * panel + c] <= limit) << c;
         if (hits) consider(r + u, index, hits, in_order);
       }
     }
@@ -135,13 +140,16 @@ class RowBlock {
     for (int c = 0; c < panel; ++c) {
       if (!(hits >> c & 1)) continue;
       const int column = index * panel + c;
-      best_[row].offer(candidate_key(patch_distance(patch, p.values + std::size_t(column) * p.stride, p.stride), column));
+      best_[row].offer(candidate_key(
+          patch_distance(patch, p.values + std::size_t(column) * p.stride, p.stride), column));
     }
     const CandidateKey bound = best_[row].bound();
     if (bound == no_candidate || (bound == before && key_distance(bound) != 0)) return;
-    const bool settled = in_order && key_distance(bound) == 0 && key_index(bound) < (index + 1) * panel;
+    const bool settled =
+        in_order && key_distance(bound) == 0 && key_index(bound) < (index + 1) * panel;
     cutoff_[row] = settled ? -std::numeric_limits<float>::infinity()
-                           : TiledFilter::cutoff(key_distance(bound), norm_[row], 0, panels_.max_norm, 0, p.length * 0x1p-24f);
+                           : TiledFilter::cutoff(key_distance(bound), norm_[row], 0,
+                                                 panels_.max_norm, 0, p.length * 0x1p-24f);
   }
 
   void write() const {

@@ -1,5 +1,6 @@
-// The distance that decides, and the order of candidates. One order of summation for every strategy: value k is added to partial
-// sum k % 8 by a fused multiply-add, and the eight are folded by halves. Zeros beyond the end of a patch change nothing.
+// The distance that decides, and the order of candidates. One order of summation for every
+// strategy: value k is added to partial sum k % 8 by a fused multiply-add, and the eight are folded
+// by halves. Zeros beyond the end of a patch change nothing.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +19,9 @@ struct PartialDistance {
     sum = fma_(d, d, sum);
   }
   FREEFLOW_HD void add(int lane, float a, float b) { add(sum[lane], a, b); }
-  FREEFLOW_HD float total() const { return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7])); }
+  FREEFLOW_HD float total() const {
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+  }
 };
 
 /// `stride` is a multiple of 8.
@@ -44,6 +47,8 @@ FREEFLOW_HD float key_distance(CandidateKey key) {
   memcpy(&distance, &bits, sizeof distance);
   return distance;
 }
-FREEFLOW_HD std::int32_t key_index(CandidateKey key) { return std::int32_t(std::uint32_t(key)); }  // -1 for no_candidate
+FREEFLOW_HD std::int32_t key_index(CandidateKey key) {
+  return std::int32_t(std::uint32_t(key));
+}  // -1 for no_candidate
 
 }  // namespace freeflow

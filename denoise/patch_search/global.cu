@@ -1,4 +1,5 @@
-// The patches of a pass stay where they are; the caches have to serve the threads that read the same word.
+// The patches of a pass stay where they are; the caches have to serve the threads that read the
+// same word.
 #include <freeflow/denoise/patch_search/multipass.cuh>
 
 namespace freeflow {
@@ -16,7 +17,9 @@ std::size_t scratch_bytes(const PatchView&, int, int) { return 0; }
 
 void run(backend::Cuda cuda, const Search& s) {
   const PatchView& p = s.patches;
-  multipass::run(cuda, s, [&](int begin, int) { return GlobalSource{p.values + std::size_t(begin) * p.stride, p.stride}; });
+  multipass::run(cuda, s, [&](int begin, int) {
+    return GlobalSource{p.values + std::size_t(begin) * p.stride, p.stride};
+  });
 }
 
 }  // namespace

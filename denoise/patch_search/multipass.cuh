@@ -1,13 +1,14 @@
-// Private: Lee's multipass search (section 3.1.2) over any source of the patches of a pass. One thread per element; its own patch and
-// its m best live in shared memory and travel to global memory and back between passes. The stride of a thread's data is odd, so that
-// the threads of a warp meet no bank twice while they compute distances.
+// Private: Lee's multipass search (section 3.1.2) over any source of the patches of a pass. One
+// thread per element; its own patch and its m best live in shared memory and travel to global
+// memory and back between passes. The stride of a thread's data is odd, so that the threads of a
+// warp meet no bank twice while they compute distances.
 #pragma once
 
 #include <algorithm>
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/denoise/patch_search/distance_body.h>
 #include <freeflow/denoise/patch_search/strategies.h>
+#include <freeflow/core/cuda_check.cuh>
 
 namespace freeflow::multipass {
 
@@ -17,11 +18,14 @@ inline constexpr int constant_words = 16384;
 /// Patches a pass compares: with its number each fills `length` + 1 words of 64 KiB.
 inline int per_pass(const PatchView& p) { return std::max(1, constant_words / (p.length + 1)); }
 
-FREEFLOW_HD int words_per_thread(int length, int neighbours) { return (length + 2 * neighbours) | 1; }
+FREEFLOW_HD int words_per_thread(int length, int neighbours) {
+  return (length + 2 * neighbours) | 1;
+}
 
 template <class Source>
 __global__ void __launch_bounds__(threads)
-    pass_kernel(PatchView patches, int first, int rows, SimilarView found, int begin, int end, Source source) {
+    pass_kernel(PatchView patches, int first, int rows, SimilarView found, int begin, int end,
+                Source source) {
   extern __shared__ float shared[];
   const int row = blockIdx.x * threads + threadIdx.x;
   if (row >= rows) return;  // no barrier below: every thread minds its own words
@@ -43,7 +47,8 @@ __global__ void __launch_bounds__(threads)
     int k = 0;
     for (; k + PartialDistance::lanes <= length; k += PartialDistance::lanes)
 #pragma unroll
-      for (int l = 0; l < PartialDistance::lanes; ++l) d.add(l, own[k + l], source.value(base + k + l));
+      for (int l = 0; l < PartialDistance::lanes; ++l)
+        d.add(l, own[k + l], source.value(base + k + l));
 #pragma unroll
     for (int l = 0; l < PartialDistance::lanes; ++l)
       if (k + l < length) d.add(l, own[k + l], source.value(base + k + l));
@@ -69,14 +74,17 @@ template <class SourceOf>
 void run(backend::Cuda cuda, const Search& s, const SourceOf& source_of) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const int step = per_pass(s.patches), passes = (s.patches.count + step - 1) / step;
-  const int bytes = int(sizeof(float)) * threads * words_per_thread(s.patches.length, s.found.neighbours);
+  const int bytes =
+      int(sizeof(float)) * threads * words_per_thread(s.patches.length, s.found.neighbours);
   using Source = decltype(source_of(0, 0));
-  cuda_check(cudaFuncSetAttribute(pass_kernel<Source>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  cuda_check(cudaFuncSetAttribute(pass_kernel<Source>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  bytes));
   const int blocks = (s.rows + threads - 1) / threads;
   const int report_every = std::max(1, passes / 50);
   for (int pass = 0; pass < passes; ++pass) {
     const int begin = pass * step, end = std::min(s.patches.count, begin + step);
-    pass_kernel<<<blocks, threads, bytes, stream>>>(s.patches, s.first, s.rows, s.found, begin, end, source_of(begin, end));
+    pass_kernel<<<blocks, threads, bytes, stream>>>(s.patches, s.first, s.rows, s.found, begin, end,
+                                                    source_of(begin, end));
     cuda_check(cudaGetLastError());
     if ((pass + 1) % report_every != 0) continue;
     cuda_check(cudaStreamSynchronize(stream));

@@ -23,11 +23,14 @@ const CudaSearch& entry(SearchStrategy strategy) {
 
 void run_search(backend::Cuda cuda, SearchStrategy strategy, const Search& search) {
   const CudaSearch& chosen = entry(strategy);
-  require(chosen.runs_here(), "this GPU is too old for the strategy 'tiled'; take SearchStrategy::global, or automatic");
+  require(
+      chosen.runs_here(),
+      "this GPU is too old for the strategy 'tiled'; take SearchStrategy::global, or automatic");
   chosen.run(cuda, search);
 }
 
-std::size_t search_scratch(backend::Cuda, SearchStrategy strategy, const PatchView& patches, int rows, int neighbours) {
+std::size_t search_scratch(backend::Cuda, SearchStrategy strategy, const PatchView& patches,
+                           int rows, int neighbours) {
   return entry(strategy).scratch_bytes(patches, rows, neighbours);
 }
 

@@ -1,4 +1,5 @@
-// Private: an ascending list of candidates spread over the lanes of a warp. Element 32 s + lane is the lane's key[s].
+// Private: an ascending list of candidates spread over the lanes of a warp. Element 32 s + lane is
+// the lane's key[s].
 #pragma once
 
 #include <freeflow/denoise/patch_search/distance_body.h>
@@ -44,7 +45,8 @@ __device__ __forceinline__ void insert_all(CandidateKey (&key)[slots], Candidate
       candidate = takes_less == (other < candidate) ? other : candidate;
     }
 #pragma unroll
-  for (int s = slots - 1; s >= 0; --s) {  // the slot and the carried, backwards, are bitonic: their halves are too
+  for (int s = slots - 1; s >= 0;
+       --s) {  // the slot and the carried, backwards, are bitonic: their halves are too
     const CandidateKey carried = __shfl_sync(whole_warp, candidate, 31 - lane);
     const bool less = carried < key[s];
     candidate = ascending(less ? carried : key[s]);

@@ -20,11 +20,13 @@ struct Search {
 };
 
 void run_search(backend::Cpu, SearchStrategy, const Search&);
-std::size_t search_scratch(backend::Cpu, SearchStrategy, const PatchView&, int rows, int neighbours);
+std::size_t search_scratch(backend::Cpu, SearchStrategy, const PatchView&, int rows,
+                           int neighbours);
 
 /// Picks the strategy (patch_search.cu).
 void run_search(backend::Cuda, SearchStrategy, const Search&);
-std::size_t search_scratch(backend::Cuda, SearchStrategy, const PatchView&, int rows, int neighbours);
+std::size_t search_scratch(backend::Cuda, SearchStrategy, const PatchView&, int rows,
+                           int neighbours);
 
 /// One CUDA strategy: whether this GPU can run it, the scratch it needs, and the search.
 struct CudaSearch {

@@ -1,4 +1,5 @@
-// The patches of a pass are copied into a buffer that a texture is bound to (a linear texture reaches 2^27 values, a band may have more).
+// The patches of a pass are copied into a buffer that a texture is bound to (a linear texture
+// reaches 2^27 values, a band may have more).
 #include <freeflow/denoise/patch_search/multipass.cuh>
 
 namespace freeflow {
@@ -32,7 +33,9 @@ class LinearTexture {
   cudaTextureObject_t texture_ = 0;
 };
 
-std::size_t scratch_bytes(const PatchView& p, int, int) { return sizeof(float) * std::size_t(multipass::per_pass(p)) * p.length; }
+std::size_t scratch_bytes(const PatchView& p, int, int) {
+  return sizeof(float) * std::size_t(multipass::per_pass(p)) * p.length;
+}
 
 void run(backend::Cuda cuda, const Search& s) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
@@ -40,8 +43,10 @@ void run(backend::Cuda cuda, const Search& s) {
   auto* pass = reinterpret_cast<float*>(s.scratch);
   const LinearTexture texture(pass, multipass::per_pass(p) * p.length);
   multipass::run(cuda, s, [&](int begin, int end) {
-    cuda_check(cudaMemcpy2DAsync(pass, sizeof(float) * p.length, p.values + std::size_t(begin) * p.stride, sizeof(float) * p.stride,
-                                 sizeof(float) * p.length, end - begin, cudaMemcpyDeviceToDevice, stream));
+    cuda_check(cudaMemcpy2DAsync(pass, sizeof(float) * p.length,
+                                 p.values + std::size_t(begin) * p.stride, sizeof(float) * p.stride,
+                                 sizeof(float) * p.length, end - begin, cudaMemcpyDeviceToDevice,
+                                 stream));
     return TextureSource{texture.get(), p.length};
   });
   cuda_check(cudaStreamSynchronize(stream));  // the texture must outlive the kernels

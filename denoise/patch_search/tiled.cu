@@ -1,8 +1,10 @@
-// All distances by tensor cores, and nothing of size count x count. A block of 256 threads keeps 128 elements ("rows") as halves in shared
-// memory and streams all patches ("columns") past them in tiles of 128, double buffered. Each warp multiplies 64 x 32 of a tile by
-// mma.m16n8k16. A product that could still belong to the m best of its row (tiled_filter_body.h) puts its column into the row's buffer;
-// once 64 wait, warps compute the exact distances of 32 at a time and merge what is good into the row's sorted list, spread over the
-// lanes. One tile in eight comes first, so that the bounds are low before most columns are looked at.
+// All distances by tensor cores, and nothing of size count x count. A block of 256 threads keeps
+// 128 elements ("rows") as halves in shared memory and streams all patches ("columns") past them in
+// tiles of 128, double buffered. Each warp multiplies 64 x 32 of a tile by mma.m16n8k16. A product
+// that could still belong to the m best of its row (tiled_filter_body.h) puts its column into the
+// row's buffer; once 64 wait, warps compute the exact distances of 32 at a time and merge what is
+// good into the row's sorted list, spread over the lanes. One tile in eight comes first, so that
+// the bounds are low before most columns are looked at.
 #include <cuda_fp16.h>
 
 #include <algorithm>
@@ -18,18 +20,19 @@ namespace freeflow {
 namespace {
 
 constexpr int tile = 128, threads = 256, width = TiledFilter::width;
-constexpr int full = 64;               // once a row's buffer holds so many, all that hold half are merged
+constexpr int full = 64;  // once a row's buffer holds so many, all that hold half are merged
 constexpr int capacity = tile + full;  // before the merge a tile adds up to 128
 constexpr int tile_bytes = tile * width * int(sizeof(__half));
 constexpr int shared_bytes = 3 * tile_bytes + tile * int(sizeof(float) + sizeof(int)) + 16;
 
 /// What is computed of every patch once.
 struct Prepared {
-  __half* half;      // padded_count x width
-  float* norm;       // |a^|^2, infinity for the padding
-  float* error;      // e(a)
-  float4* lined;     // the values in lines of 32: of line l, float4 j holds values 8 (4 l + 0, 1, 2, 3) + j
-  int lines;         // of a patch
+  __half* half;   // padded_count x width
+  float* norm;    // |a^|^2, infinity for the padding
+  float* error;   // e(a)
+  float4* lined;  // the values in lines of 32: of line l, float4 j holds values 8 (4 l + 0, 1, 2,
+                  // 3) + j
+  int lines;      // of a patch
   unsigned* maxima;  // bits of the largest norm and error
 };
 
@@ -46,7 +49,8 @@ struct Job {
 int padded(int count) { return (count + tile - 1) / tile * tile; }
 
 /// One warp per patch.
-__global__ void __launch_bounds__(threads) prepare_kernel(PatchView patches, TiledFilter filter, int padded_count, Prepared out) {
+__global__ void __launch_bounds__(threads)
+    prepare_kernel(PatchView patches, TiledFilter filter, int padded_count, Prepared out) {
   const int i = (blockIdx.x * threads + threadIdx.x) / 32, lane = threadIdx.x % 32;
   if (i >= padded_count) return;
   const bool real = i < patches.count;
@@ -78,15 +82,19 @@ __global__ void __launch_bounds__(threads) prepare_kernel(PatchView patches, Til
   atomicMax(out.maxima + 1, __float_as_uint(out.error[i]));
 }
 
-// The rest of the kernel says what code for older GPUs cannot; runs_here() keeps the search away from them.
+// The rest of the kernel says what code for older GPUs cannot; runs_here() keeps the search away
+// from them.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 800
-constexpr int sample = 8;             // one tile in so many comes first
-constexpr int many = 6;               // candidates at once that are sorted in, not inserted one by one
+constexpr int sample = 8;  // one tile in so many comes first
+constexpr int many = 6;    // candidates at once that are sorted in, not inserted one by one
 constexpr int worthwhile = full / 2;  // what a row's buffer must hold to be merged with a full one
 
-__device__ __forceinline__ unsigned shared_address(const void* p) { return unsigned(__cvta_generic_to_shared(p)); }
+__device__ __forceinline__ unsigned shared_address(const void* p) {
+  return unsigned(__cvta_generic_to_shared(p));
+}
 
-/// Where 16 bytes `chunk` of a row lie: chunks are exchanged within a row so that eight rows of a column meet eight banks.
+/// Where 16 bytes `chunk` of a row lie: chunks are exchanged within a row so that eight rows of a
+/// column meet eight banks.
 __device__ __forceinline__ unsigned swizzled(int row, int chunk) {
   return unsigned(row) * (width * 2) + ((unsigned(chunk) ^ (row & 7)) << 4);
 }
@@ -106,14 +114,18 @@ __device__ __forceinline__ void load_fragments(unsigned (&f)[4], unsigned addres
                : "memory");
 }
 
-__device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};\n"
-               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+__device__ __forceinline__ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0,
+                                         unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, "
+      "%9}, {%0, %1, %2, %3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
 /// Products of this warp's 64 rows and 32 columns.
-__device__ __forceinline__ void multiply_tile(unsigned rows, unsigned columns, float (&c)[4][4][4]) {
+__device__ __forceinline__ void multiply_tile(unsigned rows, unsigned columns,
+                                              float (&c)[4][4][4]) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int row = (warp % 2) * 64 + lane % 16, column = (warp / 2) * 32 + lane % 8 + lane / 16 * 8;
 #pragma unroll
@@ -126,20 +138,22 @@ __device__ __forceinline__ void multiply_tile(unsigned rows, unsigned columns, f
   for (int step = 0; step < width / 16; ++step) {
     unsigned b[2][4];
 #pragma unroll
-    for (int j = 0; j < 2; ++j) load_fragments(b[j], columns + swizzled(column + 16 * j, 2 * step + lane / 8 % 2));
+    for (int j = 0; j < 2; ++j)
+      load_fragments(b[j], columns + swizzled(column + 16 * j, 2 * step + lane / 8 % 2));
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       unsigned a[4];
       load_fragments(a, rows + swizzled(row + 16 * i, 2 * step + lane / 16));
 #pragma unroll
-      for (int j = 0; j < 4; ++j) multiply(c[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
+      for (int j = 0; j < 4; ++j)
+        multiply(c[i][j], a, b[j / 2][j % 2 * 2], b[j / 2][j % 2 * 2 + 1]);
     }
   }
 }
 
 /// Puts the columns that pass into their rows' buffers; says whether one is full.
-__device__ __forceinline__ bool collect(const float (&c)[4][4][4], const float* norm, int column0, const float* cutoff, int* waiting,
-                                        int* buffers) {
+__device__ __forceinline__ bool collect(const float (&c)[4][4][4], const float* norm, int column0,
+                                        const float* cutoff, int* waiting, int* buffers) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const int row0 = (warp % 2) * 64 + lane / 4;
   column0 += (warp / 2) * 32 + lane % 4 * 2;
@@ -148,7 +162,8 @@ __device__ __forceinline__ bool collect(const float (&c)[4][4][4], const float* 
   for (int j = 0; j < 4; ++j) n[j] = __ldg(reinterpret_cast<const float2*>(norm + column0 + 8 * j));
   bool any_full = false;
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {  // c[i / 2][j][2 * (i % 2) + k] is row 16 (i / 2) + 8 (i % 2), column 8 j + k
+  for (int i = 0; i < 8;
+       ++i) {  // c[i / 2][j][2 * (i % 2) + k] is row 16 (i / 2) + 8 (i % 2), column 8 j + k
     const int row = row0 + 8 * i;
     const float limit = cutoff[row];
     float value[8], least = INFINITY;
@@ -170,15 +185,18 @@ __device__ __forceinline__ bool collect(const float (&c)[4][4][4], const float* 
   return any_full;
 }
 
-/// The distances of a row's patch to those of 32 columns, a lane each: eight lanes read a patch together, a partial sum each, and a line of
-/// 128 bytes at a time, where a lane of its own would touch a line per 16 bytes.
+/// The distances of a row's patch to those of 32 columns, a lane each: eight lanes read a patch
+/// together, a partial sum each, and a line of 128 bytes at a time, where a lane of its own would
+/// touch a line per 16 bytes.
 __device__ __forceinline__ float exact_distances(const Prepared& p, int row, int column) {
   const int lane = threadIdx.x % 32, part = lane % 8, owner = lane / 8;
   const float4* a = p.lined + std::size_t(row) * p.lines * 8 + part;
   const float4* b[8];
   float sum[8] = {};
 #pragma unroll
-  for (int g = 0; g < 8; ++g) b[g] = p.lined + std::size_t(__shfl_sync(whole_warp, column, 4 * g + owner)) * p.lines * 8 + part;
+  for (int g = 0; g < 8; ++g)
+    b[g] =
+        p.lined + std::size_t(__shfl_sync(whole_warp, column, 4 * g + owner)) * p.lines * 8 + part;
   for (int line = 0; line < p.lines; ++line) {
     const float4 u = __ldg(a + 8 * line);
     float4 v[8];
@@ -196,17 +214,19 @@ __device__ __forceinline__ float exact_distances(const Prepared& p, int row, int
 #pragma unroll
   for (int g = 0; g < 8; ++g) {
 #pragma unroll
-    for (int half = 4; half > 0; half /= 2) sum[g] += __shfl_xor_sync(whole_warp, sum[g], half);  // as PartialDistance::total
+    for (int half = 4; half > 0; half /= 2)
+      sum[g] += __shfl_xor_sync(whole_warp, sum[g], half);  // as PartialDistance::total
     const float total = __shfl_sync(whole_warp, sum[g], 8 * (lane % 4));
     if (lane / 4 == g) mine = total;
   }
   return mine;
 }
 
-/// One warp merges the buffer of a row into its list and lowers its cutoff. done_before: every column that is still to come has at least
-/// this number, or 0 when that cannot be said.
+/// One warp merges the buffer of a row into its list and lowers its cutoff. done_before: every
+/// column that is still to come has at least this number, or 0 when that cannot be said.
 template <int slots>
-__device__ void merge(const Job& job, int row, CandidateKey* list, const int* buffer, int count, int done_before, float* cutoff) {
+__device__ void merge(const Job& job, int row, CandidateKey* list, const int* buffer, int count,
+                      int done_before, float* cutoff) {
   const int lane = threadIdx.x % 32, m = job.found.neighbours;
   CandidateKey key[slots];
 #pragma unroll
@@ -241,11 +261,14 @@ __device__ void merge(const Job& job, int row, CandidateKey* list, const int* bu
   for (int s = 0; s < slots; ++s) list[32 * s + lane] = key[s];
   if (lane != 0 || bound == no_candidate) return;
   const float distance = key_distance(bound);
-  const float max_norm = __uint_as_float(job.prepared.maxima[0]), max_error = __uint_as_float(job.prepared.maxima[1]);
-  // Nothing with a larger number comes before a distance of zero: in flat regions thousands of patches are equal.
-  *cutoff = distance == 0 && key_index(bound) < done_before ? -INFINITY
-                                                            : TiledFilter::cutoff(distance, job.prepared.norm[row], job.prepared.error[row],
-                                                                                  max_norm, max_error, TiledFilter::half_product);
+  const float max_norm = __uint_as_float(job.prepared.maxima[0]),
+              max_error = __uint_as_float(job.prepared.maxima[1]);
+  // Nothing with a larger number comes before a distance of zero: in flat regions thousands of
+  // patches are equal.
+  *cutoff = distance == 0 && key_index(bound) < done_before
+                ? -INFINITY
+                : TiledFilter::cutoff(distance, job.prepared.norm[row], job.prepared.error[row],
+                                      max_norm, max_error, TiledFilter::half_product);
 }
 
 /// The order of the tiles: every eighth, then the others.
@@ -270,21 +293,24 @@ __device__ void search_rows(const Job& job, int row0, int rows_end, unsigned cha
     cutoff[i] = row0 + i < rows_end ? 3e38f : -INFINITY;
     waiting[i] = 0;
   }
-  // Rows that begin between tiles are loaded past the padded end as the last ones, and never looked at.
+  // Rows that begin between tiles are loaded past the padded end as the last ones, and never looked
+  // at.
   for (int i = threadIdx.x; i < tile * width / 8; i += threads) {
     const int row = i / (width / 8), chunk = i % (width / 8);
     const int source = min(row0 + row, rows_end - 1);
-    *reinterpret_cast<uint4*>(shared + swizzled(row, chunk)) =
-        *reinterpret_cast<const uint4*>(job.prepared.half + std::size_t(source) * width + chunk * 8);
+    *reinterpret_cast<uint4*>(shared + swizzled(row, chunk)) = *reinterpret_cast<const uint4*>(
+        job.prepared.half + std::size_t(source) * width + chunk * 8);
   }
   load_tile(job.prepared.half + std::size_t(tile_at(0, job.tiles)) * tile * width, columns_at);
   asm volatile("cp.async.commit_group;\n" ::);
   for (int step = 0; step < job.tiles; ++step) {
     const int current = tile_at(step, job.tiles);
     asm volatile("cp.async.wait_group 0;\n" ::: "memory");
-    __syncthreads();  // the tile is there; the other buffer, the lists and the cutoffs are no longer in use
+    __syncthreads();  // the tile is there; the other buffer, the lists and the cutoffs are no
+                      // longer in use
     if (step + 1 < job.tiles)
-      load_tile(job.prepared.half + std::size_t(tile_at(step + 1, job.tiles)) * tile * width, columns_at + ((step + 1) % 2) * tile_bytes);
+      load_tile(job.prepared.half + std::size_t(tile_at(step + 1, job.tiles)) * tile * width,
+                columns_at + ((step + 1) % 2) * tile_bytes);
     asm volatile("cp.async.commit_group;\n" ::);
     float c[4][4][4];
     multiply_tile(rows_at, columns_at + (step % 2) * tile_bytes, c);
@@ -296,8 +322,8 @@ __device__ void search_rows(const Job& job, int row0, int rows_end, unsigned cha
       const int count = waiting[row];
       if (count < worthwhile && !(last && count > 0)) continue;
       const int kept = last ? 0 : count % 32;  // whole warps of candidates only
-      merge<slots>(job, row0 + row, lists + row * (32 * slots), buffers + row * capacity + kept, count - kept,
-                   in_order ? (current + 1) * tile : 0, cutoff + row);
+      merge<slots>(job, row0 + row, lists + row * (32 * slots), buffers + row * capacity + kept,
+                   count - kept, in_order ? (current + 1) * tile : 0, cutoff + row);
       __syncwarp();
       if (lane == 0) waiting[row] = kept;
     }
@@ -319,7 +345,8 @@ template <int slots>
 __global__ void __launch_bounds__(threads, 2) search_kernel(Job job, int row_begin, int row_end) {
 #if __CUDA_ARCH__ >= 800
   extern __shared__ __align__(128) unsigned char shared[];
-  for (int row0 = row_begin + blockIdx.x * job.rows_each; row0 < row_end; row0 += gridDim.x * job.rows_each)
+  for (int row0 = row_begin + blockIdx.x * job.rows_each; row0 < row_end;
+       row0 += gridDim.x * job.rows_each)
     search_rows<slots>(job, row0, min(row0 + job.rows_each, row_end), shared);
 #endif
 }
@@ -334,7 +361,8 @@ int attribute(cudaDeviceAttr which) {
 int blocks_at_once() { return 2 * attribute(cudaDevAttrMultiProcessorCount); }
 
 bool runs_here() {
-  return attribute(cudaDevAttrComputeCapabilityMajor) >= 8 && attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= shared_bytes;
+  return attribute(cudaDevAttrComputeCapabilityMajor) >= 8 &&
+         attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin) >= shared_bytes;
 }
 
 int slots_for(int neighbours) { return neighbours <= 96 ? 3 : 8; }
@@ -343,8 +371,8 @@ int lines_of(const PatchView& p) { return (p.stride + 31) / 32; }
 
 constexpr std::size_t aligned(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
 
-/// How the rows are shared out: as many rounds of all blocks as it takes, and no round with blocks left over. What costs is the rows'
-/// lists, not that a tile of products is not full.
+/// How the rows are shared out: as many rounds of all blocks as it takes, and no round with blocks
+/// left over. What costs is the rows' lists, not that a tile of products is not full.
 struct Share {
   int blocks, rows_each;
   explicit Share(int rows) {
@@ -366,16 +394,20 @@ struct Layout {
     lined = error + aligned(n * sizeof(float));
     maxima = lined + aligned(std::size_t(p.count) * lines_of(p) * 32 * sizeof(float));
     keys = maxima + aligned(2 * sizeof(unsigned));
-    buffers = keys + aligned(blocks * tile * 32 * std::size_t(slots_for(neighbours)) * sizeof(CandidateKey));
+    buffers = keys + aligned(blocks * tile * 32 * std::size_t(slots_for(neighbours)) *
+                             sizeof(CandidateKey));
     end = buffers + aligned(blocks * tile * capacity * sizeof(int));
   }
 };
 
-std::size_t scratch_bytes(const PatchView& p, int rows, int neighbours) { return Layout(p, rows, neighbours).end; }
+std::size_t scratch_bytes(const PatchView& p, int rows, int neighbours) {
+  return Layout(p, rows, neighbours).end;
+}
 
 template <int slots>
 void launch(const Search& s, const Job& job, cudaStream_t stream) {
-  cuda_check(cudaFuncSetAttribute(search_kernel<slots>, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+  cuda_check(cudaFuncSetAttribute(search_kernel<slots>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  shared_bytes));
   const int blocks = Share(s.rows).blocks, per_pass = blocks * job.rows_each * 16;
   const int end = s.first + s.rows;
   for (int begin = s.first; begin < end;) {
@@ -400,7 +432,8 @@ void run(backend::Cuda cuda, const Search& s) {
                           reinterpret_cast<unsigned*>(s.scratch + at.maxima)};
   const int n = padded(s.patches.count);
   cuda_check(cudaMemsetAsync(prepared.maxima, 0, 2 * sizeof(unsigned), stream));
-  prepare_kernel<<<n / (threads / 32), threads, 0, stream>>>(s.patches, TiledFilter::of_length(s.patches.length), n, prepared);
+  prepare_kernel<<<n / (threads / 32), threads, 0, stream>>>(
+      s.patches, TiledFilter::of_length(s.patches.length), n, prepared);
   cuda_check(cudaGetLastError());
   const Job job{s.patches,
                 prepared,

@@ -15,7 +15,8 @@ using Colour = std::array<unsigned char, 3>;
 
 constexpr int gap = 6, columns = 5, rows = 3;
 
-/// The plane of the middle voxel along `normal`; its columns run along grid axis `across`, its rows down along axis `down`, backwards.
+/// The plane of the middle voxel along `normal`; its columns run along grid axis `across`, its rows
+/// down along axis `down`, backwards.
 struct Plane {
   Extent extent;
   int normal, across, down;
@@ -37,12 +38,14 @@ struct Plane {
 
 class Canvas {
  public:
-  Canvas(int width, int height) : width_(width), height_(height), rgb_(std::size_t(3) * width * height, 255) {}
+  Canvas(int width, int height)
+      : width_(width), height_(height), rgb_(std::size_t(3) * width * height, 255) {}
   void draw(const Plane& plane, int left, int top, const std::function<Colour(int, int)>& colour) {
     for (int row = 0; row < plane.height(); ++row)
       for (int column = 0; column < plane.width(); ++column) {
         const Colour c = colour(column, row);
-        std::copy(c.begin(), c.end(), rgb_.begin() + 3 * (std::ptrdiff_t(top + row) * width_ + left + column));
+        std::copy(c.begin(), c.end(),
+                  rgb_.begin() + 3 * (std::ptrdiff_t(top + row) * width_ + left + column));
       }
   }
   void write(const std::string& path) const { write_png(path, width_, height_, rgb_); }
@@ -52,12 +55,14 @@ class Canvas {
   std::vector<unsigned char> rgb_;
 };
 
-/// Grey from black (0) to white (a bright voxel; not the brightest, which would leave all others dark).
+/// Grey from black (0) to white (a bright voxel; not the brightest, which would leave all others
+/// dark).
 class Grey {
  public:
   explicit Grey(const HostImage& image) : voxels_(image.voxels) {
     std::vector<float> bright;
-    std::copy_if(voxels_.begin(), voxels_.end(), std::back_inserter(bright), [](float v) { return v > 0; });
+    std::copy_if(voxels_.begin(), voxels_.end(), std::back_inserter(bright),
+                 [](float v) { return v > 0; });
     if (bright.empty()) return;
     const auto high = bright.begin() + std::ptrdiff_t(0.99 * double(bright.size() - 1));
     std::nth_element(bright.begin(), high, bright.end());
@@ -65,7 +70,8 @@ class Grey {
   }
   Colour operator()(std::size_t voxel) const {
     const float v = voxels_[voxel];
-    const auto level = static_cast<unsigned char>(v > 0 ? std::min(255.0f, 255 * v / white_) : 0);  // NaN is black
+    // NaN is black
+    const auto level = static_cast<unsigned char>(v > 0 ? std::min(255.0f, 255 * v / white_) : 0);
     return {level, level, level};
   }
 
@@ -74,18 +80,21 @@ class Grey {
   float white_ = 1;
 };
 
-/// True where the point that the voxel is mapped to lies on a line of a lattice in the moving image: within half a pixel's
-/// worth of it, so that lines stay one or two pixels wide however they are stretched.
+/// True where the point that the voxel is mapped to lies on a line of a lattice in the moving
+/// image: within half a pixel's worth of it, so that lines stay one or two pixels wide however they
+/// are stretched.
 bool on_grid_line(const HostField& u, const Plane& plane, int column, int row) {
   constexpr double spacing = 10;
   const auto mapped = [&](int axis, int c, int r) {
     c = std::clamp(c, 0, plane.width() - 1);
     r = std::clamp(r, 0, plane.height() - 1);
-    return plane.voxel(c, r)[axis] + double(u.planes[axis * plane.extent.count() + plane.index(c, r)]);
+    return plane.voxel(c, r)[axis] +
+           double(u.planes[axis * plane.extent.count() + plane.index(c, r)]);
   };
   for (const int axis : {plane.across, plane.down}) {
     const double here = mapped(axis, column, row);
-    const double slope = std::max(std::abs(mapped(axis, column + 1, row) - here), std::abs(mapped(axis, column, row + 1) - here));
+    const double slope = std::max(std::abs(mapped(axis, column + 1, row) - here),
+                                  std::abs(mapped(axis, column, row + 1) - here));
     if (std::abs(std::remainder(here, spacing)) <= 0.5 * slope) return true;
   }
   return false;
@@ -93,7 +102,8 @@ bool on_grid_line(const HostField& u, const Plane& plane, int column, int row) {
 
 }  // namespace
 
-void write_picture(const std::string& path, const HostImage& fixed, const HostImage& moving, const HostImage& warped, const HostField& u) {
+void write_picture(const std::string& path, const HostImage& fixed, const HostImage& moving,
+                   const HostImage& warped, const HostField& u) {
   const Extent n = fixed.geometry.extent;
   const Plane planes[rows] = {{n, 2, 0, 1}, {n, 1, 0, 2}, {n, 0, 1, 2}};
   int width = 0, height = gap;
@@ -112,8 +122,12 @@ void write_picture(const std::string& path, const HostImage& fixed, const HostIm
     cell(0, [&](int c, int r) { return grey_fixed(plane.index(c, r)); });
     cell(1, [&](int c, int r) { return grey_moving(plane.index(c, r)); });
     cell(2, [&](int c, int r) { return grey_warped(plane.index(c, r)); });
-    cell(3, [&](int c, int r) { return (c / 24 + r / 24) % 2 ? grey_warped(plane.index(c, r)) : grey_fixed(plane.index(c, r)); });
-    cell(4, [&](int c, int r) { return on_grid_line(u, plane, c, r) ? line : grey_fixed(plane.index(c, r)); });
+    cell(3, [&](int c, int r) {
+      return (c / 24 + r / 24) % 2 ? grey_warped(plane.index(c, r)) : grey_fixed(plane.index(c, r));
+    });
+    cell(4, [&](int c, int r) {
+      return on_grid_line(u, plane, c, r) ? line : grey_fixed(plane.index(c, r));
+    });
     top += plane.height() + gap;
   }
   canvas.write(path);

@@ -47,7 +47,8 @@ Combination lbfgs_direction(const GramMatrix& gram, const History& history, int 
   return d;
 }
 
-Combination cg_direction(const GramMatrix& gram, const History& history, int force_slot, double last_t) {
+Combination cg_direction(const GramMatrix& gram, const History& history, int force_slot,
+                         double last_t) {
   Combination d = steepest_direction(force_slot);
   if (history.empty()) return d;
   const int s = VectorSlots::step(history.back()), y = VectorSlots::change(history.back());

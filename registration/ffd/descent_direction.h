@@ -1,4 +1,5 @@
-// Private: the directions of optimizer.h as coefficients over the stored vectors, from inner products only. Host code.
+// Private: the directions of optimizer.h as coefficients over the stored vectors, from inner
+// products only. Host code.
 #pragma once
 
 #include <array>
@@ -6,7 +7,8 @@
 
 namespace freeflow {
 
-/// Slots of the stored vectors: steps 0 .. m-1, force changes m .. 2m-1, then two forces that take turns being current.
+/// Slots of the stored vectors: steps 0 .. m-1, force changes m .. 2m-1, then two forces that take
+/// turns being current.
 struct VectorSlots {
   static constexpr int history = 5;
   static constexpr int count = 2 * history + 2;
@@ -25,10 +27,13 @@ using History = std::vector<int>;
 
 /// The force itself.
 Combination steepest_direction(int force_slot);
-/// Two-loop recursion (Nocedal 1980) with the usual scaling by the newest pair; steepest without a history.
+/// Two-loop recursion (Nocedal 1980) with the usual scaling by the newest pair; steepest without a
+/// history.
 Combination lbfgs_direction(const GramMatrix& gram, const History& history, int force_slot);
-/// force + max(0, beta) * last direction, where the newest pair holds the last step (last_t times that direction).
-Combination cg_direction(const GramMatrix& gram, const History& history, int force_slot, double last_t);
+/// force + max(0, beta) * last direction, where the newest pair holds the last step (last_t times
+/// that direction).
+Combination cg_direction(const GramMatrix& gram, const History& history, int force_slot,
+                         double last_t);
 
 /// Inner product of two combinations.
 double inner(const GramMatrix& gram, const Combination& a, const Combination& b);

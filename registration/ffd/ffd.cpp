@@ -12,10 +12,12 @@ namespace freeflow {
 
 namespace {
 
-/// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could follow single voxels.
+/// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could
+/// follow single voxels.
 Eigen::Vector3d finest_spacing(const Geometry& fixed, const ControlSpacing& spacing) {
   const double mm = spacing.in_mm ? spacing.value : spacing.value * fixed.spacing.minCoeff();
-  return fixed.spacing.cwiseMax(0).unaryExpr([mm](double voxel) { return std::max(mm, 2 * voxel); });
+  return fixed.spacing.cwiseMax(0).unaryExpr(
+      [mm](double voxel) { return std::max(mm, 2 * voxel); });
 }
 
 /// How often the lattice is halved along each axis after each level.
@@ -24,7 +26,8 @@ struct LatticePlan {
   std::vector<std::array<bool, 3>> refine;  // before level l (index 0 unused)
 };
 
-LatticePlan plan_lattice(const Geometry& fixed, const std::vector<Factors>& factors, const ControlSpacing& spacing) {
+LatticePlan plan_lattice(const Geometry& fixed, const std::vector<Factors>& factors,
+                         const ControlSpacing& spacing) {
   const Eigen::Vector3d finest = finest_spacing(fixed, spacing);
   LatticePlan plan;
   plan.refine.resize(factors.size());
@@ -50,17 +53,21 @@ int FfdOptions::iterations_of_level(int level) const {
 
 void FfdOptions::validate() const {
   validate_levels("FfdOptions");
-  require(spacing.value >= 1e-3 && spacing.value <= 1e4, "FfdOptions::spacing must lie between 0.001 and 10000");
+  require(spacing.value >= 1e-3 && spacing.value <= 1e4,
+          "FfdOptions::spacing must lie between 0.001 and 10000");
   require(bending >= 0 && bending <= 1e9, "FfdOptions::bending must lie between 0 and 1e9");
-  require(log_jacobian >= 0 && log_jacobian <= 1e9, "FfdOptions::log_jacobian must lie between 0 and 1e9");
+  require(log_jacobian >= 0 && log_jacobian <= 1e9,
+          "FfdOptions::log_jacobian must lie between 0 and 1e9");
   require(tolerance >= 0 && std::isfinite(tolerance), "FfdOptions::tolerance must not be negative");
 }
 
 namespace {
 
 std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options) {
-  std::vector<PenaltyTerm> terms = {{"bending_energy", options.bending, [] { return std::make_unique<BendingEnergy>(); }},
-                                    {"log_jacobian", options.log_jacobian, [] { return std::make_unique<LogJacobianPenalty>(); }}};
+  std::vector<PenaltyTerm> terms = {
+      {"bending_energy", options.bending, [] { return std::make_unique<BendingEnergy>(); }},
+      {"log_jacobian", options.log_jacobian,
+       [] { return std::make_unique<LogJacobianPenalty>(); }}};
   terms.insert(terms.end(), options.penalties.begin(), options.penalties.end());
   return terms;
 }
@@ -69,7 +76,8 @@ std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options) {
 class FfdRun : public LevelLoop {
  public:
   FfdRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const FfdOptions& options)
-      : LevelLoop(ctx, fixed, moving, options), options_(options), plan_(plan_lattice(fixed.geometry(), fixed_factors_, options.spacing)),
+      : LevelLoop(ctx, fixed, moving, options), options_(options),
+        plan_(plan_lattice(fixed.geometry(), fixed_factors_, options.spacing)),
         lattice_(ctx, fixed.geometry(), plan_.coarsest_spacing, plan_.margin) {}
 
  private:
@@ -100,11 +108,15 @@ class FfdRun : public LevelLoop {
     result.unfolding = unfold(ctx_, lattice_, result.displacement, {}, stop);
   }
 
-  const char* mend_of_folds() const override { return "raise FfdOptions::log_jacobian or FfdOptions::bending"; }
+  const char* mend_of_folds() const override {
+    return "raise FfdOptions::log_jacobian or FfdOptions::bending";
+  }
 
   bool gained(const std::vector<LevelRecord>& levels) const override {
-    return std::any_of(levels.begin(), levels.end(), [](const LevelRecord& l) { return l.iterations.size() > 1; }) ||
-           std::all_of(levels.begin(), levels.end(), [](const LevelRecord& l) { return l.max_iterations == 0; });
+    return std::any_of(levels.begin(), levels.end(),
+                       [](const LevelRecord& l) { return l.iterations.size() > 1; }) ||
+           std::all_of(levels.begin(), levels.end(),
+                       [](const LevelRecord& l) { return l.max_iterations == 0; });
   }
 
   const FfdOptions& options_;
@@ -114,15 +126,19 @@ class FfdRun : public LevelLoop {
 
 }  // namespace
 
-RegistrationResult register_ffd(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const FfdOptions& options, Observer* observer) {
+RegistrationResult register_ffd(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                const FfdOptions& options, Observer* observer) {
   options.validate();
   return FfdRun(ctx, fixed, moving, options).run(observer);
 }
 
-RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options,
+RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed,
+                                const Volume<float>& moving, const FfdOptions& options,
                                 const Masks& masks, Observer* observer) {
   options.validate();
-  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) { return register_ffd(ctx, f, m, options, observer); });
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_ffd(ctx, f, m, options, observer);
+  });
 }
 
 }  // namespace freeflow

@@ -13,11 +13,13 @@ namespace freeflow {
 /// Distance of the control points on the finest level.
 struct ControlSpacing {
   double value = 5;
-  bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same length on all axes
+  bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same
+                       ///< length on all axes
 };
 
-/// Of LevelOptions: empty `iterations` are 100, and 60 on the finest level; an initial displacement is taken at the control points of the
-/// coarsest lattice, and what is finer than their distance is found again or lost.
+/// Of LevelOptions: empty `iterations` are 100, and 60 on the finest level; an initial displacement
+/// is taken at the control points of the coarsest lattice, and what is finer than their distance is
+/// found again or lost.
 struct FfdOptions : LevelOptions {
   ControlSpacing spacing;
   double bending = 1.0;        ///< weight of the bending energy (mm^2)
@@ -30,12 +32,14 @@ struct FfdOptions : LevelOptions {
   int iterations_of_level(int level) const;
 };
 
-/// Registers. Fixed and moving may live on different grids; the context's device holds them. Throws InvalidArgument for unusable options,
-/// geometry or device, RegistrationError for images without content or overlap, DeviceError, and Cancelled when the observer asks.
-RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FfdOptions& options = {},
+/// Registers. Fixed and moving may live on different grids; the context's device holds them. Throws
+/// InvalidArgument for unusable options, geometry or device, RegistrationError for images without
+/// content or overlap, DeviceError, and Cancelled when the observer asks.
+RegistrationResult register_ffd(Context& ctx, const Volume<float>& fixed,
+                                const Volume<float>& moving, const FfdOptions& options = {},
                                 const Masks& masks = {}, Observer* observer = nullptr);
 /// The same of images that are kept for further registrations.
-RegistrationResult register_ffd(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const FfdOptions& options = {},
-                                Observer* observer = nullptr);
+RegistrationResult register_ffd(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                const FfdOptions& options = {}, Observer* observer = nullptr);
 
 }  // namespace freeflow

@@ -2,10 +2,13 @@
 
 namespace freeflow {
 
-FfdObjective::FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice, const Geometry& grid,
+FfdObjective::FfdObjective(Context& ctx, SimilarityMeasure& similarity,
+                           const ControlPointGrid& lattice, const Geometry& grid,
                            const std::vector<PenaltyTerm>& penalties)
-    : similarity_(similarity), lattice_(lattice.extent()), spacing_{float(lattice.spacing_mm().x()), float(lattice.spacing_mm().y()),
-                                                                    float(lattice.spacing_mm().z())},
+    : similarity_(similarity),
+      lattice_(lattice.extent()), spacing_{float(lattice.spacing_mm().x()),
+                                           float(lattice.spacing_mm().y()),
+                                           float(lattice.spacing_mm().z())},
       sampler_(ctx, lattice, grid), u_(ctx, grid), force_(ctx, grid) {
   for (const PenaltyTerm& p : penalties) {
     penalties_.push_back({p.name, p.weight, p.weight > 0 ? p.make() : nullptr});
@@ -22,7 +25,8 @@ void FfdObjective::evaluate(Context& ctx, const float* x, float* force, double* 
   ctx.fill_zero(terms + 1, penalties_.size() * sizeof(double));
   for (std::size_t p = 0; p < penalties_.size(); ++p)
     if (const Term& term = penalties_[p]; term.penalty)
-      term.penalty->add_force(ctx, {coefficients, spacing_}, float(term.weight), lattice_force, terms + 1 + p);
+      term.penalty->add_force(ctx, {coefficients, spacing_}, float(term.weight), lattice_force,
+                              terms + 1 + p);
 }
 
 double FfdObjective::cost(const double* terms) const {

@@ -1,4 +1,5 @@
-// The energy of a free-form deformation on one level: the similarity, and the weighted penalties on the lattice.
+// The energy of a free-form deformation on one level: the similarity, and the weighted penalties on
+// the lattice.
 #pragma once
 
 #include <memory>
@@ -14,9 +15,10 @@ namespace freeflow {
 
 class FfdObjective : public Objective {
  public:
-  /// The similarity must have been prepared for the level's images and outlive this. grid: the fixed level's.
-  FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice, const Geometry& grid,
-               const std::vector<PenaltyTerm>& penalties);
+  /// The similarity must have been prepared for the level's images and outlive this. grid: the
+  /// fixed level's.
+  FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice,
+               const Geometry& grid, const std::vector<PenaltyTerm>& penalties);
 
   void evaluate(Context& ctx, const float* x, float* force, double* terms) override;
   int terms() const override { return 1 + int(penalties_.size()); }

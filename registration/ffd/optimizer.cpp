@@ -24,8 +24,9 @@ constexpr int convergence_window = 5;
 class Descent {
  public:
   Descent(Context& ctx, Objective& objective, Buffer<float>& x, const OptimizerOptions& options)
-      : ctx_(ctx), objective_(objective), options_(options), x_(x), n_(x.size()), vectors_(ctx, VectorSlots::count * n_),
-        direction_(ctx, n_), trial_(ctx, n_), scalars_(ctx, objective.terms() + 2 + DotBody::max_pairs), host_(scalars_.size()),
+      : ctx_(ctx), objective_(objective), options_(options), x_(x), n_(x.size()),
+        vectors_(ctx, VectorSlots::count * n_), direction_(ctx, n_), trial_(ctx, n_),
+        scalars_(ctx, objective.terms() + 2 + DotBody::max_pairs), host_(scalars_.size()),
         work_(ctx, n_, DotBody::max_pairs), step_length_(options.first_step) {}
 
   void run(LevelRecord& level, Observer& observer);
@@ -63,13 +64,15 @@ class Descent {
   int* evaluations_ = nullptr;  // the level's count
 };
 
-/// Evaluates at x into a force slot, then all inner products of the newest vectors with the active ones. One wait.
+/// Evaluates at x into a force slot, then all inner products of the newest vectors with the active
+/// ones. One wait.
 Descent::Evaluation Descent::evaluate(const float* x, int force_slot, const History& active) {
   ++*evaluations_;
   objective_.evaluate(ctx_, x, slot(force_slot), scalars_.data());
   if (!active.empty()) {
     const int k = active.back(), old_force = VectorSlots::force(turn_);
-    for_each_parameter(HistoryBody{direction_.data(), slot(old_force), slot(force_slot), float(last_t_), slot(VectorSlots::step(k)),
+    for_each_parameter(HistoryBody{direction_.data(), slot(old_force), slot(force_slot),
+                                   float(last_t_), slot(VectorSlots::step(k)),
                                    slot(VectorSlots::change(k))});
   }
   DotBody dots{{}, vectors_.data(), n_, {}, {}};
@@ -95,7 +98,8 @@ Descent::Evaluation Descent::evaluate(const float* x, int force_slot, const Hist
   }
   const int terms = objective_.terms(), first_dot = terms + 2;
   reduce(ctx_, n_, 1, LargestBody{{}, slot(force_slot)}, work_, scalars_.data() + terms);
-  if (!active.empty()) reduce(ctx_, n_, 1, LargestBody{{}, direction_.data()}, work_, scalars_.data() + terms + 1);
+  if (!active.empty())
+    reduce(ctx_, n_, 1, LargestBody{{}, direction_.data()}, work_, scalars_.data() + terms + 1);
   reduce(ctx_, n_, pairs, dots, work_, scalars_.data() + first_dot);
   ctx_.copy_to_host(host_.data(), scalars_.data(), (first_dot + pairs) * sizeof(double));
   for (int p = 0; p < pairs; ++p) {
@@ -137,7 +141,8 @@ Combination Descent::choose_direction(double& t, double& slope) {
   return d;
 }
 
-/// Backtracks until the cost falls enough. The trial's step and force change stand in the next history slot afterwards.
+/// Backtracks until the cost falls enough. The trial's step and force change stand in the next
+/// history slot afterwards.
 bool Descent::line_search(double t, double slope, Evaluation& accepted, double& accepted_t) {
   History active = history_;
   const int k = next_history_slot();
@@ -152,7 +157,8 @@ bool Descent::line_search(double t, double slope, Evaluation& accepted, double& 
       accepted = e;
       accepted_t = t;
       history_ = active;
-      if (options_.kind == OptimizerKind::gradient) step_length_ = t * largest_direction_ * (first ? 1.2 : 1.0);
+      if (options_.kind == OptimizerKind::gradient)
+        step_length_ = t * largest_direction_ * (first ? 1.2 : 1.0);
       return true;
     }
     const double expected = finite ? 0.5 * t * slope / (e.cost - cost_ + t * slope) : 0.1;
@@ -169,13 +175,16 @@ void Descent::accept(double t, double slope, const Evaluation& e) {
   last_t_ = t;
   last_slope_ = slope;
   const int k = history_.back();
-  if (!(gram_[VectorSlots::step(k)][VectorSlots::change(k)] > 0) && options_.kind == OptimizerKind::lbfgs) history_.pop_back();
+  if (!(gram_[VectorSlots::step(k)][VectorSlots::change(k)] > 0) &&
+      options_.kind == OptimizerKind::lbfgs)
+    history_.pop_back();
 }
 
 bool Descent::converged(const LevelRecord& level) const {
   const int done = int(level.iterations.size());
   if (done <= convergence_window) return false;
-  return level.iterations[done - 1 - convergence_window].cost - cost_ < options_.tolerance * std::abs(cost_);
+  return level.iterations[done - 1 - convergence_window].cost - cost_ <
+         options_.tolerance * std::abs(cost_);
 }
 
 void Descent::run(LevelRecord& level, Observer& observer) {
@@ -183,7 +192,8 @@ void Descent::run(LevelRecord& level, Observer& observer) {
   Evaluation e = evaluate(x_.data(), VectorSlots::force(turn_), {});
   if (!std::isfinite(e.cost))
     throw RegistrationError(
-        "the cost at the start of a level is not a number: no fixed voxel inside its mask falls on a moving one inside its mask");
+        "the cost at the start of a level is not a number: no fixed voxel inside its mask falls on "
+        "a moving one inside its mask");
   cost_ = e.cost;
   largest_force_ = e.largest_force;
   const auto record = [&](int iteration, double step) {
@@ -226,8 +236,8 @@ void Descent::run(LevelRecord& level, Observer& observer) {
 
 }  // namespace
 
-void minimize(Context& ctx, Objective& objective, Buffer<float>& x, const OptimizerOptions& options, LevelRecord& level,
-              Observer& observer) {
+void minimize(Context& ctx, Objective& objective, Buffer<float>& x, const OptimizerOptions& options,
+              LevelRecord& level, Observer& observer) {
   Descent descent(ctx, objective, x, options);
   if (!ctx.rehearses()) descent.run(level, observer);
 }

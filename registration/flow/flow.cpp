@@ -11,13 +11,16 @@ void FlowOptions::validate() const {
   viscosity.validate();
   require(kl >= 0 && kl <= 1e9, "FlowOptions::kl must lie between 0 and 1e9");
   require(!symmetric || !initial_displacement,
-          "FlowOptions::initial_displacement cannot start a symmetric flow, which keeps a velocity: give FlowOptions::initial_velocity, or an "
+          "FlowOptions::initial_displacement cannot start a symmetric flow, which keeps a "
+          "velocity: give FlowOptions::initial_velocity, or an "
           "affine alone");
-  require(symmetric || !initial_velocity, "FlowOptions::initial_velocity starts a symmetric flow alone: set FlowOptions::symmetric");
+  require(
+      symmetric || !initial_velocity,
+      "FlowOptions::initial_velocity starts a symmetric flow alone: set FlowOptions::symmetric");
 }
 
-RegistrationResult register_flow(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const FlowOptions& options,
-                                 Observer* observer) {
+RegistrationResult register_flow(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                 const FlowOptions& options, Observer* observer) {
   options.validate();
   StepwiseSettings settings;
   settings.symmetric = settings.log_domain = options.symmetric;
@@ -27,15 +30,18 @@ RegistrationResult register_flow(Context& ctx, PreparedImage& fixed, PreparedIma
   settings.viscosity = options.viscosity;
   settings.kl = options.kl;
   settings.force_kernel = options.force_kernel;
-  settings.mend_of_folds = "raise FlowOptions::sigma_update or FlowOptions::sigma_field, or lower FlowOptions::step";
+  settings.mend_of_folds =
+      "raise FlowOptions::sigma_update or FlowOptions::sigma_field, or lower FlowOptions::step";
   return run_stepwise_flow(ctx, fixed, moving, options, settings, observer);
 }
 
-RegistrationResult register_flow(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FlowOptions& options,
+RegistrationResult register_flow(Context& ctx, const Volume<float>& fixed,
+                                 const Volume<float>& moving, const FlowOptions& options,
                                  const Masks& masks, Observer* observer) {
   options.validate();
-  return with_prepared(fixed, moving, masks,
-                       [&](PreparedImage& f, PreparedImage& m) { return register_flow(ctx, f, m, options, observer); });
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_flow(ctx, f, m, options, observer);
+  });
 }
 
 }  // namespace freeflow

@@ -10,15 +10,17 @@ namespace {
 constexpr double smallest_jacobian = 0.05;
 }
 
-FlowDirection::FlowDirection(Context& ctx, const ImagePair& images, SimilarityMeasure& measure, const DirectionTerms& terms, double time)
-    : measure_(measure), time_(time), kl_weight_(terms.kl), penalties_(ctx, images.fixed.extent(), terms.penalties) {
+FlowDirection::FlowDirection(Context& ctx, const ImagePair& images, SimilarityMeasure& measure,
+                             const DirectionTerms& terms, double time)
+    : measure_(measure), time_(time), kl_weight_(terms.kl),
+      penalties_(ctx, images.fixed.extent(), terms.penalties) {
   if (time != 0) exponential_ = DisplacementField(ctx, images.fixed.geometry());
   if (terms.demons_updates) demons_.emplace(ctx, images, terms.of_thirion);
   if (terms.kl > 0) kl_.emplace(ctx, images.fixed.extent(), terms.force_kernel);
 }
 
-void FlowDirection::evaluate(Context& ctx, FieldView<const float> state, double step, FieldView<float> force, bool with_force,
-                             double* terms) {
+void FlowDirection::evaluate(Context& ctx, FieldView<const float> state, double step,
+                             FieldView<float> force, bool with_force, double* terms) {
   FieldView<const float> u = state;
   if (time_ != 0) {
     exponential(ctx, state, exponential_.view(), force, exponential_squarings, time_);

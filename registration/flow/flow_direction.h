@@ -1,5 +1,6 @@
-// Private: one direction of a flow: a pair of images with the measure, the demons' update, the unbiased term and the penalties that look at
-// it, and how the state becomes its displacement. A symmetric flow has two, which share the state.
+// Private: one direction of a flow: a pair of images with the measure, the demons' update, the
+// unbiased term and the penalties that look at it, and how the state becomes its displacement. A
+// symmetric flow has two, which share the state.
 #pragma once
 
 #include <memory>
@@ -24,13 +25,16 @@ struct DirectionTerms {
 
 class FlowDirection {
  public:
-  /// time: the displacement is exp(time * state); 0: it is the state. The measure must have been prepared for the pair, which must outlive
-  /// this.
-  FlowDirection(Context& ctx, const ImagePair& images, SimilarityMeasure& measure, const DirectionTerms& terms, double time);
+  /// time: the displacement is exp(time * state); 0: it is the state. The measure must have been
+  /// prepared for the pair, which must outlive this.
+  FlowDirection(Context& ctx, const ImagePair& images, SimilarityMeasure& measure,
+                const DirectionTerms& terms, double time);
 
-  /// terms[0] gets the measure's cost, terms[1] the unbiased term, terms[2] and on the penalties, all unweighted; `force`, if `with_force`,
-  /// the force of all, or the demons' update of `step`. `force` is overwritten anyway. Neither allocates nor waits.
-  void evaluate(Context& ctx, FieldView<const float> state, double step, FieldView<float> force, bool with_force, double* terms);
+  /// terms[0] gets the measure's cost, terms[1] the unbiased term, terms[2] and on the penalties,
+  /// all unweighted; `force`, if `with_force`, the force of all, or the demons' update of `step`.
+  /// `force` is overwritten anyway. Neither allocates nor waits.
+  void evaluate(Context& ctx, FieldView<const float> state, double step, FieldView<float> force,
+                bool with_force, double* terms);
 
  private:
   SimilarityMeasure& measure_;

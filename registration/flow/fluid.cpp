@@ -7,11 +7,11 @@
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/registration/flow/fluid_body.h>
-#include <freeflow/registration/levels/level_loop.h>
-#include <freeflow/registration/levels/with_prepared.h>
 #include <freeflow/registration/flow/pace.h>
 #include <freeflow/registration/flow/penalty_sum.h>
 #include <freeflow/registration/flow/velocity.h>
+#include <freeflow/registration/levels/level_loop.h>
+#include <freeflow/registration/levels/with_prepared.h>
 
 namespace freeflow {
 
@@ -41,11 +41,13 @@ struct FluidState {
 /// What a level's iterations need besides the state.
 class FluidLevel {
  public:
-  FluidLevel(Context& ctx, const Geometry& grid, const FluidOptions& options, SimilarityMeasure& similarity, FluidState& state)
-      : ctx_(ctx), grid_(grid), options_(options), similarity_(similarity), state_(state), smooth_(ctx, grid, options, options.velocity, options.viscosity),
-        penalties_(ctx, grid.extent, options.penalties), force_(ctx, grid),
-        velocity_(ctx, grid), previous_(ctx, grid), total_(ctx, grid), work_(ctx, grid.extent.count(), 1), scalars_(ctx, 4 + options.penalties.size()),
-        dt_(ctx, 1) {
+  FluidLevel(Context& ctx, const Geometry& grid, const FluidOptions& options,
+             SimilarityMeasure& similarity, FluidState& state)
+      : ctx_(ctx), grid_(grid), options_(options), similarity_(similarity), state_(state),
+        smooth_(ctx, grid, options, options.velocity, options.viscosity),
+        penalties_(ctx, grid.extent, options.penalties), force_(ctx, grid), velocity_(ctx, grid),
+        previous_(ctx, grid), total_(ctx, grid), work_(ctx, grid.extent.count(), 1),
+        scalars_(ctx, 4 + options.penalties.size()), dt_(ctx, 1) {
     if (options.kl > 0) kl_.emplace(ctx, grid.extent, options.force_kernel);
     for (int c = 0; c < 3; ++c) per_side_[c] = float(grid.spacing.minCoeff() / grid.spacing[c]);
     previous_.fill_zero(ctx);
@@ -62,7 +64,8 @@ class FluidLevel {
       const Measured now = evaluate(last ? 0 : cut * pace.step());
       ++level.evaluations;
       if (!std::isfinite(now.similarity))
-        throw RegistrationError("the images lost their overlap; start nearer, or take a larger sigma_update");
+        throw RegistrationError(
+            "the images lost their overlap; start nearer, or take a larger sigma_update");
       if (std::isnan(now.kl)) {  // not at a level's start, which unfold() made good
         std::swap(state_.u, previous_);
         cut *= 0.5;
@@ -70,7 +73,8 @@ class FluidLevel {
         if (last) return;
         continue;
       }
-      const double cost = now.similarity + options_.kl * now.kl + weighted_sum(options_.penalties, now.penalties.data());
+      const double cost = now.similarity + options_.kl * now.kl +
+                          weighted_sum(options_.penalties, now.penalties.data());
       level.iterations.push_back({k, cost, now.similarity, {}, last_step * smallest});
       std::vector<double>& penalties = level.iterations.back().penalties;
       if (kl_) penalties = {now.kl};
@@ -100,7 +104,8 @@ class FluidLevel {
     const FieldView<const float> w = state_.whole(ctx_, total_);
     FieldView<float> force = force_.view();
     double* scalars = scalars_.data();
-    similarity_.evaluate(ctx_, w, step > 0 ? force : FieldView<float>{nullptr, grid_.extent}, scalars);
+    similarity_.evaluate(ctx_, w, step > 0 ? force : FieldView<float>{nullptr, grid_.extent},
+                         scalars);
     ctx_.fill_zero(scalars + 1, 3 * sizeof(double));
     penalties_.add_force(ctx_, w, force, scalars + 4);
     if (kl_) kl_->energy(ctx_, w, smallest_jacobian, scalars + 1);
@@ -119,15 +124,18 @@ class FluidLevel {
     const std::size_t voxels = grid_.extent.count();
     FluidRateBody rate{{std::as_const(velocity_).view(), {}}, u, force_.view()};
     FluidSpeedBody speed{{}, std::as_const(force_).view(), {}};
-    for (int c = 0; c < 3; ++c) rate.velocity.per_side[c] = per_side_[c], speed.sides[c] = 1 / per_side_[c];
+    for (int c = 0; c < 3; ++c)
+      rate.velocity.per_side[c] = per_side_[c], speed.sides[c] = 1 / per_side_[c];
     for_each_voxel(ctx_, grid_.extent, rate);
     reduce(ctx_, voxels, 1, speed, work_, scalars + 2);
     for_each_voxel(ctx_, Extent{1, 1, 1}, FluidTimeStepBody{scalars + 2, step, dt_.data()});
     for_each_voxel(ctx_, grid_.extent, FluidStepBody{u, dt_.data(), force_.view()});
-    reduce(ctx_, voxels, 1, FluidShrinkingBody{{}, std::as_const(force_).view()}, work_, scalars + 3);
+    reduce(ctx_, voxels, 1, FluidShrinkingBody{{}, std::as_const(force_).view()}, work_,
+           scalars + 3);
   }
 
-  /// Moves u into the base and takes the step from 0, as long as the determinant allows. `step` becomes what was taken.
+  /// Moves u into the base and takes the step from 0, as long as the determinant allows. `step`
+  /// becomes what was taken.
   void regrid(double& step) {
     std::swap(state_.base, state_.has_base ? total_ : state_.u);  // `whole` has just been called
     state_.has_base = true;
@@ -169,7 +177,8 @@ class FluidRun : public LevelLoop {
       state_.base = DisplacementField(ctx_, grid);
       state_.base.fill_zero(ctx_);
     } else if (options_.kl > 0) {
-      unfold(ctx_, state_.base, {smallest_jacobian});  // sampling may fold, and its logarithm must exist
+      unfold(ctx_, state_.base,
+             {smallest_jacobian});  // sampling may fold, and its logarithm must exist
     }
     state_.u = DisplacementField(ctx_, grid);
     state_.u.fill_zero(ctx_);
@@ -192,7 +201,9 @@ class FluidRun : public LevelLoop {
     return "raise FluidOptions::sigma_update or FluidOptions::kl, or lower FluidOptions::step";
   }
 
-  bool gained(const std::vector<LevelRecord>& levels) const override { return any_level_gained(levels); }
+  bool gained(const std::vector<LevelRecord>& levels) const override {
+    return any_level_gained(levels);
+  }
 
   const FluidOptions& options_;
   FluidState state_;
@@ -200,17 +211,19 @@ class FluidRun : public LevelLoop {
 
 }  // namespace
 
-RegistrationResult register_fluid(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const FluidOptions& options,
-                                  Observer* observer) {
+RegistrationResult register_fluid(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                  const FluidOptions& options, Observer* observer) {
   options.validate();
   return FluidRun(ctx, fixed, moving, options).run(observer);
 }
 
-RegistrationResult register_fluid(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const FluidOptions& options,
+RegistrationResult register_fluid(Context& ctx, const Volume<float>& fixed,
+                                  const Volume<float>& moving, const FluidOptions& options,
                                   const Masks& masks, Observer* observer) {
   options.validate();
-  return with_prepared(fixed, moving, masks,
-                       [&](PreparedImage& f, PreparedImage& m) { return register_fluid(ctx, f, m, options, observer); });
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_fluid(ctx, f, m, options, observer);
+  });
 }
 
 }  // namespace freeflow

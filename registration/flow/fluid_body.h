@@ -15,7 +15,8 @@ struct FluidRateBody {
     const Extent e = rate.extent;
     const std::size_t n = e.count(), i = e.offset(x, y, z);
     float v[3];
-    for (int c = 0; c < 3; ++c) v[c] = velocity.per_side[c] * velocity.per_side[c] * velocity.v.data[i + c * n];
+    for (int c = 0; c < 3; ++c)
+      v[c] = velocity.per_side[c] * velocity.per_side[c] * velocity.v.data[i + c * n];
     for (int c = 0; c < 3; ++c) {
       float r = v[c];
       if (u.data)
@@ -45,7 +46,9 @@ struct FluidTimeStepBody {
   const double* fastest;
   double step;
   float* dt;
-  FREEFLOW_HD void operator()(int, int, int) const { *dt = *fastest > 0 ? float(step / *fastest) : 0.0f; }
+  FREEFLOW_HD void operator()(int, int, int) const {
+    *dt = *fastest > 0 ? float(step / *fastest) : 0.0f;
+  }
 };
 
 /// Turns the rate, in place, into u + dt rate; u without data is 0.
@@ -56,7 +59,8 @@ struct FluidStepBody {
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent e = rate.extent;
     const std::size_t n = e.count(), i = e.offset(x, y, z);
-    for (int c = 0; c < 3; ++c) rate.data[i + c * n] = fma_(*dt, rate.data[i + c * n], u.data ? u.data[i + c * n] : 0.0f);
+    for (int c = 0; c < 3; ++c)
+      rate.data[i + c * n] = fma_(*dt, rate.data[i + c * n], u.data ? u.data[i + c * n] : 0.0f);
   }
 };
 
@@ -65,7 +69,8 @@ struct FluidShrinkingBody : MaxBody {
   FieldView<const float> u;
   FREEFLOW_HD double operator()(std::size_t i, int) const {
     const Extent n = u.extent;
-    const float j = jacobian_at(u, int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y)));
+    const float j =
+        jacobian_at(u, int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y)));
     return j < 1.0f ? 1.0 - double(j) : 0.0;
   }
 };

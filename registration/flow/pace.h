@@ -10,11 +10,12 @@
 
 namespace freeflow {
 
-/// When a level ends: the steps keep their length while ten of them still lower the cost, then are halved, and after the last of `sizes`
-/// there is nothing left to gain.
+/// When a level ends: the steps keep their length while ten of them still lower the cost, then are
+/// halved, and after the last of `sizes` there is nothing left to gain.
 class FlowPace {
  public:
-  FlowPace(double step, double tolerance, int sizes) : step_(step), smallest_(std::ldexp(step, 1 - sizes)), tolerance_(tolerance) {}
+  FlowPace(double step, double tolerance, int sizes)
+      : step_(step), smallest_(std::ldexp(step, 1 - sizes)), tolerance_(tolerance) {}
   double step() const { return step_; }
 
   /// Takes the cost of an iteration; false: enough.
@@ -37,10 +38,12 @@ class FlowPace {
   int idle_ = 0;
 };
 
-/// Whether a level ended lower than it began, or had nothing to do. A fluid whose every step was taken back has no iterations.
+/// Whether a level ended lower than it began, or had nothing to do. A fluid whose every step was
+/// taken back has no iterations.
 inline bool any_level_gained(const std::vector<LevelRecord>& levels) {
   return std::any_of(levels.begin(), levels.end(), [](const LevelRecord& l) {
-    return l.max_iterations == 0 || (!l.iterations.empty() && l.iterations.back().cost < l.iterations.front().cost);
+    return l.max_iterations == 0 ||
+           (!l.iterations.empty() && l.iterations.back().cost < l.iterations.front().cost);
   });
 }
 

@@ -10,7 +10,8 @@ PenaltySum::PenaltySum(Context& ctx, Extent grid, const std::vector<PenaltyTerm>
   }
 }
 
-void PenaltySum::add_force(Context& ctx, FieldView<const float> u, FieldView<float> force, double* values) {
+void PenaltySum::add_force(Context& ctx, FieldView<const float> u, FieldView<float> force,
+                           double* values) {
   for (std::size_t p = 0; p < penalties_.size(); ++p)
     penalties_[p]->add_force(ctx, {u, {1, 1, 1}}, float(weights_[p]), force, values + p);
 }

@@ -12,8 +12,8 @@ class PenaltySum {
  public:
   PenaltySum(Context& ctx, Extent grid, const std::vector<PenaltyTerm>& terms);
 
-  /// values[p], in device memory, gets the unweighted penalty p; force (which must not be null) gains that of all. Neither allocates nor
-  /// waits.
+  /// values[p], in device memory, gets the unweighted penalty p; force (which must not be null)
+  /// gains that of all. Neither allocates nor waits.
   void add_force(Context& ctx, FieldView<const float> u, FieldView<float> force, double* values);
 
  private:

@@ -10,8 +10,8 @@
 
 namespace freeflow {
 
-/// A standard deviation, in mm or in voxels of the level: for the update of the smallest voxel side, the same length on all axes; for the
-/// field of each axis' own.
+/// A standard deviation, in mm or in voxels of the level: for the update of the smallest voxel
+/// side, the same length on all axes; for the field of each axis' own.
 struct Sigma {
   double value = 1;
   bool in_mm = false;
@@ -24,12 +24,15 @@ enum class VelocityKind {
 };
 std::optional<VelocityKind> parse_velocity(std::string_view name);
 
-/// Of LevelOptions: four levels, local correlation; empty `iterations` are 12 on the finest level, then 40, 80, 100.
+/// Of LevelOptions: four levels, local correlation; empty `iterations` are 12 on the finest level,
+/// then 40, 80, 100.
 struct StepOptions : LevelOptions {
   Sigma sigma_update{1.7};
   Smoother smoother = Smoother::automatic;
-  double step = 0.5;        ///< largest motion of one iteration, in the smallest voxel side of the level; at most 1
-  double tolerance = 1e-4;  ///< ends when ten iterations lower the cost by less than this share of it
+  /// largest motion of one iteration, in the smallest voxel side of the level; at most 1
+  double step = 0.5;
+  /// ends when ten iterations lower the cost by less than this share of it
+  double tolerance = 1e-4;
 
   StepOptions() {
     similarity.kind = SimilarityKind::lncc;
@@ -41,7 +44,8 @@ struct StepOptions : LevelOptions {
   void validate_steps(const char* model) const;
 };
 
-/// The Gaussian smoothing of a displacement or velocity after every step: one value, or one per level; empty: 0.5 voxel, 0.3 on the finest.
+/// The Gaussian smoothing of a displacement or velocity after every step: one value, or one per
+/// level; empty: 0.5 voxel, 0.3 on the finest.
 struct FieldSigmas : std::vector<Sigma> {
   using vector::vector;
   Sigma of_level(int level, int levels) const;

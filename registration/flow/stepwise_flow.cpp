@@ -20,8 +20,10 @@ constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
 /// One registration: what its levels share.
 class StepwiseRun : public LevelLoop {
  public:
-  StepwiseRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const StepOptions& options, const StepwiseSettings& settings)
-      : LevelLoop(ctx, fixed, moving, options), options_(options), settings_(settings), stride_(2 + int(options.penalties.size())) {
+  StepwiseRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const StepOptions& options,
+              const StepwiseSettings& settings)
+      : LevelLoop(ctx, fixed, moving, options), options_(options), settings_(settings),
+        stride_(2 + int(options.penalties.size())) {
     if (settings.symmetric) back_ = make_similarity(options.similarity);
     if (settings.initial_velocity) require_on_device(ctx, *settings.initial_velocity);
   }
@@ -33,7 +35,8 @@ class StepwiseRun : public LevelLoop {
   }
 
   void enter_level(int l, const Geometry& grid) override {
-    const DisplacementField* start = settings_.initial_velocity ? settings_.initial_velocity : options_.initial_displacement;
+    const DisplacementField* start =
+        settings_.initial_velocity ? settings_.initial_velocity : options_.initial_displacement;
     if (l > 0) {
       state_ = resample(ctx_, state_, grid);
     } else if (start) {
@@ -47,7 +50,8 @@ class StepwiseRun : public LevelLoop {
   int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }
 
   void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
-    const DirectionTerms terms{settings_.demons_updates, settings_.of_thirion, settings_.kl, settings_.force_kernel, options_.penalties};
+    const DirectionTerms terms{settings_.demons_updates, settings_.of_thirion, settings_.kl,
+                               settings_.force_kernel, options_.penalties};
     if (!settings_.symmetric) {
       FlowDirection forth(ctx_, images, *similarity_, terms, settings_.log_domain ? 1 : 0);
       return iterate(forth, nullptr, level, observer);
@@ -55,21 +59,25 @@ class StepwiseRun : public LevelLoop {
     const Volume<float> moving = on_fixed_grid(images);
     const ImagePair swapped{moving, images.fixed, PointMap{}};
     back_->prepare(ctx_, swapped);
-    FlowDirection forth(ctx_, images, *similarity_, terms, 1), back(ctx_, swapped, *back_, terms, -1);
+    FlowDirection forth(ctx_, images, *similarity_, terms, 1),
+        back(ctx_, swapped, *back_, terms, -1);
     iterate(forth, &back, level, observer);
   }
 
   /// The moving image through the linear map alone; itself where that changes nothing.
   Volume<float> on_fixed_grid(const ImagePair& images) {
     const Geometry& grid = images.fixed.geometry();
-    if (images.fixed_to_moving == PointMap{} && grid.extent == images.moving.extent()) return images.moving.lend();
+    if (images.fixed_to_moving == PointMap{} && grid.extent == images.moving.extent())
+      return images.moving.lend();
     Volume<float> moving(ctx_, grid);
-    warp_values(ctx_, images.moving.view(), images.fixed_to_moving, {nullptr, grid.extent}, moving.view());
+    warp_values(ctx_, images.moving.view(), images.fixed_to_moving, {nullptr, grid.extent},
+                moving.view());
     return moving;
   }
 
-  /// What smooths the field takes out what its grid cannot hold, so its voxels are those of each axis. (The update's are the smallest side
-  /// on all axes: a force spreads through tissue, not through voxels.)
+  /// What smooths the field takes out what its grid cannot hold, so its voxels are those of each
+  /// axis. (The update's are the smallest side on all axes: a force spreads through tissue, not
+  /// through voxels.)
   Eigen::Vector3d field_sigma(int level, const Geometry& grid) const {
     const Sigma sigma = settings_.sigma_field.of_level(level, options_.levels);
     return sigma.in_mm ? in_voxels(sigma, grid) : Eigen::Vector3d::Constant(sigma.value);
@@ -81,7 +89,8 @@ class StepwiseRun : public LevelLoop {
     const double smallest = grid.spacing.minCoeff();
     const bool scaled = !settings_.demons_updates;
     const Velocity smooth(ctx_, grid, options_, settings_.velocity, settings_.viscosity);
-    const GaussianFilter field_filter(ctx_, grid.extent, field_sigma(level.level, grid), options_.smoother);
+    const GaussianFilter field_filter(ctx_, grid.extent, field_sigma(level.level, grid),
+                                      options_.smoother);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), force_back;
     if (back) force_back = DisplacementField(ctx_, grid);
     const ReduceWorkspace work(ctx_, voxels, 2);
@@ -92,27 +101,34 @@ class StepwiseRun : public LevelLoop {
     for (int c = 0; c < 3; ++c) moving.per_side[c] = float(smallest / grid.spacing[c]);
     level.penalty_names = penalty_names();
     if (ctx_.rehearses()) return;
-    // One size of step: what smooths the field does not shrink with it, so that smaller ones would lose what is gained.
+    // One size of step: what smooths the field does not shrink with it, so that smaller ones would
+    // lose what is gained.
     FlowPace pace(options_.step, options_.tolerance, 1);
     double last_step = 0;
     for (int k = 0;; ++k) {
       const bool last = k == level.max_iterations;
       const FieldView<const float> state = std::as_const(state_).view();
       forth.evaluate(ctx_, state, pace.step(), force.view(), !last, terms.data());
-      if (back) back->evaluate(ctx_, state, pace.step(), force_back.view(), !last, terms.data() + stride_);
+      if (back)
+        back->evaluate(ctx_, state, pace.step(), force_back.view(), !last, terms.data() + stride_);
       if (!last) {
-        if (back) for_each_voxel(ctx_, grid.extent, FlowDifferenceBody{force.view(), std::as_const(force_back).view()});
+        if (back)
+          for_each_voxel(ctx_, grid.extent,
+                         FlowDifferenceBody{force.view(), std::as_const(force_back).view()});
         smooth.from_force(ctx_, force.view(), velocity.view());
         if (scaled) reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
       }
       ++level.evaluations;
-      const double cost = record(terms.to_host(ctx_), k, last_step * smallest, level);  // the one wait of an iteration
+      const double cost = record(terms.to_host(ctx_), k, last_step * smallest,
+                                 level);  // the one wait of an iteration
       observer.on_iteration(level);
       if (observer.stop_requested()) throw Cancelled{};
       level.stopped_because = last ? "iterations" : "converged";
       if (last || !pace.goes_on(cost)) return;
       last_step = pace.step();
-      for_each_voxel(ctx_, Extent{1, 1, 1}, FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * last_step, scale.data()});
+      for_each_voxel(
+          ctx_, Extent{1, 1, 1},
+          FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * last_step, scale.data()});
       move({moving, scale.data(), scaled ? float(1 / last_step) : 0.0f}, force);
       if (field_filter.smooths())
         field_filter.apply(ctx_, force.view(), state_.view());
@@ -137,16 +153,22 @@ class StepwiseRun : public LevelLoop {
     return names;
   }
 
-  /// terms: measure, unbiased term and penalties forth, the same back. Returns the cost: the mean of the directions'.
+  /// terms: measure, unbiased term and penalties forth, the same back. Returns the cost: the mean
+  /// of the directions'.
   double record(const std::vector<double>& terms, int k, double step_mm, LevelRecord& level) const {
     std::vector<double> mean(terms.begin(), terms.begin() + stride_);
-    for (int t = 0; t < stride_; ++t) mean[t] = (settings_.symmetric ? 0.5 : 1.0) * (mean[t] + terms[std::size_t(stride_ + t)]);
+    for (int t = 0; t < stride_; ++t)
+      mean[t] = (settings_.symmetric ? 0.5 : 1.0) * (mean[t] + terms[std::size_t(stride_ + t)]);
     const double similarity = mean[0], kl = mean[1];
     if (!std::isfinite(similarity))
-      throw RegistrationError("the images lost their overlap; start nearer, or take a larger sigma_update");
+      throw RegistrationError(
+          "the images lost their overlap; start nearer, or take a larger sigma_update");
     if (std::isnan(kl))
-      throw RegistrationError("a Jacobian fell below 0.05, where the Kullback-Leibler term runs away; take a smaller step, or a fluid");
-    const double cost = similarity + settings_.kl * kl + weighted_sum(options_.penalties, mean.data() + 2);
+      throw RegistrationError(
+          "a Jacobian fell below 0.05, where the Kullback-Leibler term runs away; take a smaller "
+          "step, or a fluid");
+    const double cost =
+        similarity + settings_.kl * kl + weighted_sum(options_.penalties, mean.data() + 2);
     level.iterations.push_back({k, cost, similarity, {}, step_mm});
     level.iterations.back().penalties.assign(mean.begin() + (settings_.kl > 0 ? 1 : 2), mean.end());
     return cost;
@@ -165,7 +187,8 @@ class StepwiseRun : public LevelLoop {
 
   /// Of a symmetric flow exp(-v), unless exp(v) had to be unfolded.
   Inverse inverse_of(const RegistrationResult& result, const StopRequest& stop) override {
-    if (!settings_.symmetric || result.unfolding.rounds > 0) return LevelLoop::inverse_of(result, stop);
+    if (!settings_.symmetric || result.unfolding.rounds > 0)
+      return LevelLoop::inverse_of(result, stop);
     Inverse inverse{exponential(ctx_, result.velocity, exponential_squarings, -1), {}};
     inverse.residual = inverse_residual(ctx_, result.displacement, inverse.field);
     return inverse;
@@ -173,7 +196,9 @@ class StepwiseRun : public LevelLoop {
 
   const char* mend_of_folds() const override { return settings_.mend_of_folds; }
 
-  bool gained(const std::vector<LevelRecord>& levels) const override { return any_level_gained(levels); }
+  bool gained(const std::vector<LevelRecord>& levels) const override {
+    return any_level_gained(levels);
+  }
 
   const StepOptions& options_;
   const StepwiseSettings& settings_;
@@ -184,8 +209,9 @@ class StepwiseRun : public LevelLoop {
 
 }  // namespace
 
-RegistrationResult run_stepwise_flow(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const StepOptions& options,
-                                     const StepwiseSettings& settings, Observer* observer) {
+RegistrationResult run_stepwise_flow(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                     const StepOptions& options, const StepwiseSettings& settings,
+                                     Observer* observer) {
   return StepwiseRun(ctx, fixed, moving, options, settings).run(observer);
 }
 

@@ -1,5 +1,5 @@
-// Private: the loop that flow.h and demons.h share: a force, smoothed and scaled to a small motion, moves a state, which is the displacement
-// or the velocity whose exponential it is.
+// Private: the loop that flow.h and demons.h share: a force, smoothed and scaled to a small motion,
+// moves a state, which is the displacement or the velocity whose exponential it is.
 #pragma once
 
 #include <freeflow/registration/flow/step_options.h>
@@ -13,8 +13,9 @@ namespace freeflow {
 /// What tells flow and demons apart.
 struct StepwiseSettings {
   bool symmetric = false;
-  bool log_domain = false;      ///< the state is a velocity; it grows by addition
-  bool composes = true;         ///< else motions are added to the displacement. Of no account in the log domain
+  bool log_domain = false;  ///< the state is a velocity; it grows by addition
+  /// else motions are added to the displacement. Of no account in the log domain
+  bool composes = true;
   bool demons_updates = false;  ///< the force is the demons' update, which has its length already
   bool of_thirion = false;      ///< that of Thirion
   const DisplacementField* initial_velocity = nullptr;
@@ -27,7 +28,8 @@ struct StepwiseSettings {
 };
 
 /// Runs a registration whose options have been validated.
-RegistrationResult run_stepwise_flow(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const StepOptions& options,
-                                     const StepwiseSettings& settings, Observer* observer);
+RegistrationResult run_stepwise_flow(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                     const StepOptions& options, const StepwiseSettings& settings,
+                                     Observer* observer);
 
 }  // namespace freeflow

@@ -6,14 +6,16 @@
 
 namespace freeflow {
 
-/// A velocity is given per voxel; its length counts in smallest voxel sides. A component in voxels becomes one of steepest descent per mm
-/// by the weight (smallest side / its side)^2, and a length by the root of that.
+/// A velocity is given per voxel; its length counts in smallest voxel sides. A component in voxels
+/// becomes one of steepest descent per mm by the weight (smallest side / its side)^2, and a length
+/// by the root of that.
 struct FlowVelocity {
   FieldView<const float> v;
   float per_side[3];  // smallest side / side
 };
 
-/// Terms: the squared speed in double, so that a force of 1e-20 still counts, and the voxels that move.
+/// Terms: the squared speed in double, so that a force of 1e-20 still counts, and the voxels that
+/// move.
 struct FlowSpeedBody : SumBody {
   FlowVelocity velocity;
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
@@ -32,11 +34,13 @@ struct FlowScaleBody {
   const double* sums;
   double speed;
   float* scale;
-  FREEFLOW_HD void operator()(int, int, int) const { *scale = !sums ? 1.0f : sums[0] > 0 ? float(speed / sqrt(sums[0] / sums[1])) : 0.0f; }
+  FREEFLOW_HD void operator()(int, int, int) const {
+    *scale = !sums ? 1.0f : sums[0] > 0 ? float(speed / sqrt(sums[0] / sums[1])) : 0.0f;
+  }
 };
 
-/// The motion of one iteration in voxels: the scaled velocity, bent so that no voxel moves farther than the step: d / sqrt(1 + |d|^2 /
-/// step^2).
+/// The motion of one iteration in voxels: the scaled velocity, bent so that no voxel moves farther
+/// than the step: d / sqrt(1 + |d|^2 / step^2).
 struct FlowMotion {
   FlowVelocity velocity;
   const float* scale;
@@ -47,7 +51,8 @@ struct FlowMotion {
     const float t = *scale;
     float a[3];  // in smallest sides
     for (int c = 0; c < 3; ++c) a[c] = t * velocity.v.data[i + c * n] * velocity.per_side[c];
-    const float excess = per_step * per_step * fma_(a[0], a[0], fma_(a[1], a[1], a[2] * a[2])), bend = 1.0f / sqrtf(1.0f + excess);
+    const float excess = per_step * per_step * fma_(a[0], a[0], fma_(a[1], a[1], a[2] * a[2])),
+                bend = 1.0f / sqrtf(1.0f + excess);
     for (int c = 0; c < 3; ++c) d[c] = bend * a[c] * velocity.per_side[c];
   }
 };
@@ -62,10 +67,12 @@ struct FlowComposeBody {
     const std::size_t n = u.extent.count(), i = u.extent.offset(x, y, z);
     float d[3];
     motion.at(i, d);
-    const CellOnAxis cx = locate(float(x) + d[0], u.extent.x), cy = locate(float(y) + d[1], u.extent.y),
+    const CellOnAxis cx = locate(float(x) + d[0], u.extent.x),
+                     cy = locate(float(y) + d[1], u.extent.y),
                      cz = locate(float(z) + d[2], u.extent.z);
     for (int c = 0; c < 3; ++c)
-      out.data[i + c * n] = d[c] + interpolate(fetch_cell(u.data + c * n, u.extent, cx, cy, cz), cx.fraction, cy.fraction, cz.fraction);
+      out.data[i + c * n] = d[c] + interpolate(fetch_cell(u.data + c * n, u.extent, cx, cy, cz),
+                                               cx.fraction, cy.fraction, cz.fraction);
   }
 };
 
@@ -75,7 +82,8 @@ struct FlowDifferenceBody {
   FieldView<const float> back;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const std::size_t n = forth.extent.count(), i = forth.extent.offset(x, y, z);
-    for (int c = 0; c < 3; ++c) forth.data[i + c * n] = 0.5f * (forth.data[i + c * n] - back.data[i + c * n]);
+    for (int c = 0; c < 3; ++c)
+      forth.data[i + c * n] = 0.5f * (forth.data[i + c * n] - back.data[i + c * n]);
   }
 };
 

@@ -7,7 +7,8 @@ Eigen::Vector3d in_voxels(const Sigma& sigma, const Geometry& level) {
   return level.spacing.cwiseInverse() * mm;
 }
 
-Velocity::Velocity(Context& ctx, const Geometry& level, const StepOptions& options, VelocityKind kind, const Viscosity& viscosity) {
+Velocity::Velocity(Context& ctx, const Geometry& level, const StepOptions& options,
+                   VelocityKind kind, const Viscosity& viscosity) {
   if (kind == VelocityKind::navier)
     navier_.emplace(ctx, level, viscosity);
   else

@@ -1,4 +1,5 @@
-// Private: what turns a force into a velocity: a Gaussian or the viscous fluid. Both leave it in the force's own units (navier.h).
+// Private: what turns a force into a velocity: a Gaussian or the viscous fluid. Both leave it in
+// the force's own units (navier.h).
 #pragma once
 
 #include <optional>
@@ -14,7 +15,8 @@ Eigen::Vector3d in_voxels(const Sigma& sigma, const Geometry& level);
 class Velocity {
  public:
   /// Allocates what the chosen way needs on a level.
-  Velocity(Context& ctx, const Geometry& level, const StepOptions& options, VelocityKind kind, const Viscosity& viscosity);
+  Velocity(Context& ctx, const Geometry& level, const StepOptions& options, VelocityKind kind,
+           const Viscosity& viscosity);
 
   /// `force` is used up; the two must not overlap. Neither allocates nor waits.
   void from_force(Context& ctx, FieldView<float> force, FieldView<float> velocity) const;

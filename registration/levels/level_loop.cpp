@@ -10,14 +10,18 @@ namespace freeflow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 }  // namespace
 
-LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LevelOptions& options)
-    : ctx_(ctx), fixed_(fixed), moving_(moving), fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
-      moving_factors_(pyramid_factors(moving.geometry(), options.levels)), similarity_(make_similarity(options.similarity)),
-      level_options_(options) {
+LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                     const LevelOptions& options)
+    : ctx_(ctx), fixed_(fixed), moving_(moving),
+      fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
+      moving_factors_(pyramid_factors(moving.geometry(), options.levels)),
+      similarity_(make_similarity(options.similarity)), level_options_(options) {
   require_on_device(ctx, fixed.image(), moving.image());
   if (options.initial_displacement) require_on_device(ctx, *options.initial_displacement);
 }
@@ -28,7 +32,8 @@ PointMap LevelLoop::map_between(const Volume<float>& f, const Volume<float>& m) 
 
 /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
 double LevelLoop::prepare() {
-  set_ranges(fixed_.range(ctx_, {}, "the fixed image"), moving_.range(ctx_, {}, "the moving image"));
+  set_ranges(fixed_.range(ctx_, {}, "the fixed image"),
+             moving_.range(ctx_, {}, "the moving image"));
   const Volume<float>&f = fixed_.level(ctx_, {}), &m = moving_.level(ctx_, {});
   const DisplacementField* start = level_options_.initial_displacement;
   const DisplacementField u = start ? resample(ctx_, *start, f.geometry()) : DisplacementField();
@@ -37,7 +42,8 @@ double LevelLoop::prepare() {
 
 LevelRecord LevelLoop::run_level(int l, Observer& observer) {
   const auto start = Clock::now();
-  const Volume<float>&f = fixed_.level(ctx_, {fixed_factors_[l]}), &m = moving_.level(ctx_, {moving_factors_[l]});
+  const Volume<float>&f = fixed_.level(ctx_, {fixed_factors_[l]}),
+        &m = moving_.level(ctx_, {moving_factors_[l]});
   enter_level(l, f.geometry());
   const ImagePair images{f, m, map_between(f, m)};
   similarity_->prepare(ctx_, images);
@@ -63,17 +69,22 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   result.overlap_before = prepare();
   if (result.overlap_before == 0)
     throw RegistrationError(
-        "the images do not overlap at the start (0 % of the fixed voxels fall on the moving image); "
+        "the images do not overlap at the start (0 % of the fixed voxels fall on the moving "
+        "image); "
         "bring their centres together by LevelOptions::initial");
   for (int l = 0; l < int(fixed_factors_.size()); ++l) result.levels.push_back(run_level(l, watch));
   similarity_.reset();
   finish(result, watch.stop_request());
-  const ImagePair images{fixed_.image(), moving_.image(), map_between(fixed_.image(), moving_.image())};
+  const ImagePair images{fixed_.image(), moving_.image(),
+                         map_between(fixed_.image(), moving_.image())};
   result.overlap_after = overlap_fraction(ctx_, images, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx_, result.displacement);
   if (result.jacobian.folded_voxels > 0)
-    result.warnings.push_back(std::to_string(result.jacobian.folded_voxels) + " voxels of the deformation fold; " + mend_of_folds());
-  if (!gained(result.levels)) result.warnings.push_back("no level lowered the cost, so the result is no better than the start");
+    result.warnings.push_back(std::to_string(result.jacobian.folded_voxels) +
+                              " voxels of the deformation fold; " + mend_of_folds());
+  if (!gained(result.levels))
+    result.warnings.push_back(
+        "no level lowered the cost, so the result is no better than the start");
   result.nonrigid_seconds = seconds_since(start);
   if (!level_options_.with_inverse) return result;
 

@@ -1,5 +1,5 @@
-// What the nonrigid registrations share: the images of a level, the way from coarse to fine, the result and its warnings. A pipeline derives
-// from it and says what a level does.
+// What the nonrigid registrations share: the images of a level, the way from coarse to fine, the
+// result and its warnings. A pipeline derives from it and says what a level does.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@ class LevelLoop {
  public:
   virtual ~LevelLoop() = default;
 
-  /// Throws RegistrationError for images without content or overlap, and Cancelled when the observer asks.
+  /// Throws RegistrationError for images without content or overlap, and Cancelled when the
+  /// observer asks.
   RegistrationResult run(Observer* observer);
 
  protected:
@@ -25,12 +26,15 @@ class LevelLoop {
   /// Brings the deformation to the grid of level l, before its images are made.
   virtual void enter_level(int l, const Geometry& grid) = 0;
   virtual int iterations_of_level(int l) const = 0;
-  /// Allocates what a level takes and, but in a rehearsal, improves the deformation. The similarity has been prepared; `level` is complete
-  /// but for what happens now.
+  /// Allocates what a level takes and, but in a rehearsal, improves the deformation. The similarity
+  /// has been prepared; `level` is complete but for what happens now.
   virtual void descend(const ImagePair& images, LevelRecord& level, Observer& observer) = 0;
   /// Takes the intensity ranges of the masked images.
-  virtual void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) { similarity_->set_ranges(fixed, moving); }
-  /// The displacement on the fixed grid without folds, and the velocity where there is one. The measure's memory has been given back.
+  virtual void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) {
+    similarity_->set_ranges(fixed, moving);
+  }
+  /// The displacement on the fixed grid without folds, and the velocity where there is one. The
+  /// measure's memory has been given back.
   virtual void finish(RegistrationResult& result, const StopRequest& stop) = 0;
   /// Of the result's displacement, once it is final.
   virtual Inverse inverse_of(const RegistrationResult& result, const StopRequest& stop) {

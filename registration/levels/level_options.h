@@ -1,4 +1,5 @@
-// What every nonrigid registration is told: what to compare by, on which levels, where to start and what to return.
+// What every nonrigid registration is told: what to compare by, on which levels, where to start and
+// what to return.
 #pragma once
 
 #include <vector>
@@ -11,12 +12,14 @@ namespace freeflow {
 
 struct LevelOptions {
   SimilarityChoice similarity;
-  std::vector<PenaltyTerm> penalties;                     ///< of the caller's own, beside those of the model
-  int levels = 3;                                         ///< 1 to 8
-  std::vector<int> iterations;                            ///< one value, or one per level, coarse to fine; empty: the model's own
-  Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
-  /// Starts at x -> initial(x + u(x)), u on any grid; it must live as long as the registration. Only the coarsest level sees it, so take one
-  /// level to refine what is fine already.
+  std::vector<PenaltyTerm> penalties;  ///< of the caller's own, beside those of the model
+  int levels = 3;                      ///< 1 to 8
+  std::vector<int>
+      iterations;  ///< one value, or one per level, coarse to fine; empty: the model's own
+  /// world transform, fixed point to moving point (mm, LPS)
+  Eigen::Affine3d initial = Eigen::Affine3d::Identity();
+  /// Starts at x -> initial(x + u(x)), u on any grid; it must live as long as the registration.
+  /// Only the coarsest level sees it, so take one level to refine what is fine already.
   const DisplacementField* initial_displacement = nullptr;
   bool with_inverse = false;  ///< a tenth of a registration's time on the CPU
 
@@ -24,7 +27,9 @@ struct LevelOptions {
   /// Throws InvalidArgument with the field, as Model::field, and its mend.
   void validate_levels(const char* model) const;
   /// Of the level, where `iterations` has values.
-  int given_iterations(int level) const { return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(level)]; }
+  int given_iterations(int level) const {
+    return iterations.size() == 1 ? iterations[0] : iterations[std::size_t(level)];
+  }
 };
 
 }  // namespace freeflow

@@ -7,9 +7,11 @@
 
 namespace freeflow {
 
-PreparedImage::PreparedImage(Volume<float> image, Volume<float> mask, const char* what) : image_(std::move(image)), mask_(std::move(mask)) {
+PreparedImage::PreparedImage(Volume<float> image, Volume<float> mask, const char* what)
+    : image_(std::move(image)), mask_(std::move(mask)) {
   image_.geometry().validate(what);
-  require(mask_.empty() || same_grid(mask_.geometry(), image_.geometry()), "a mask must lie on the grid of its image");
+  require(mask_.empty() || same_grid(mask_.geometry(), image_.geometry()),
+          "a mask must lie on the grid of its image");
 }
 
 PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
@@ -23,7 +25,8 @@ PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
   if (!key.empty()) {
     const Level& before = find(ctx, Steps(key.begin(), key.end() - 1));
     level->image = decimate(ctx, unmasked(before), key.back());
-    if (!mask_.empty()) level->mask = decimate(ctx, before.mask.empty() ? mask_ : before.mask, key.back());
+    if (!mask_.empty())
+      level->mask = decimate(ctx, before.mask.empty() ? mask_ : before.mask, key.back());
   }
   if (!mask_.empty()) {
     level->masked = unmasked(*level).clone(ctx);
@@ -40,7 +43,8 @@ const Volume<float>& PreparedImage::level(Context& ctx, const Steps& steps) {
 
 const IntensityRange& PreparedImage::range(Context& ctx, const Steps& steps, const char* what) {
   Level& found = find(ctx, steps);
-  if (!found.range) found.range = robust_range(ctx, found.masked.empty() ? unmasked(found) : found.masked, what);
+  if (!found.range)
+    found.range = robust_range(ctx, found.masked.empty() ? unmasked(found) : found.masked, what);
   return *found.range;
 }
 

@@ -1,5 +1,6 @@
-// What a registration computes of one image alone, kept for the next registration of the same image: its pyramid inside the mask and its
-// intensity range. For cohorts, templates and refinements; a single registration makes its own.
+// What a registration computes of one image alone, kept for the next registration of the same
+// image: its pyramid inside the mask and its intensity range. For cohorts, templates and
+// refinements; a single registration makes its own.
 #pragma once
 
 #include <map>
@@ -14,21 +15,26 @@ namespace freeflow {
 
 class PreparedImage {
  public:
-  /// Takes an image and its mask (on the same grid; voxels above 0.5 count; empty: everywhere). Give image.lend() to keep the image with
-  /// the caller, who then must keep it alive and as it is. Throws InvalidArgument for an unusable geometry or another grid, naming `what`.
-  explicit PreparedImage(Volume<float> image, Volume<float> mask = {}, const char* what = "the image");
+  /// Takes an image and its mask (on the same grid; voxels above 0.5 count; empty: everywhere).
+  /// Give image.lend() to keep the image with the caller, who then must keep it alive and as it is.
+  /// Throws InvalidArgument for an unusable geometry or another grid, naming `what`.
+  explicit PreparedImage(Volume<float> image, Volume<float> mask = {},
+                         const char* what = "the image");
 
   const Geometry& geometry() const { return image_.geometry(); }
   /// As it came, without its mask.
   const Volume<float>& image() const { return image_; }
 
-  /// Decimations one after another, each of what the one before left; steps of {1, 1, 1} count for nothing.
+  /// Decimations one after another, each of what the one before left; steps of {1, 1, 1} count for
+  /// nothing.
   using Steps = std::vector<Factors>;
 
-  /// The image after these decimations, NaN outside the mask. Computed at the first call and kept: the reference stays good as long as
-  /// this object. One thread at a time; after its first registration a prepared image is only read by further ones of the same options.
+  /// The image after these decimations, NaN outside the mask. Computed at the first call and kept:
+  /// the reference stays good as long as this object. One thread at a time; after its first
+  /// registration a prepared image is only read by further ones of the same options.
   const Volume<float>& level(Context& ctx, const Steps& steps);
-  /// The robust range of that level. Throws RegistrationError naming `what` when it is constant or empty. Waits at the first call.
+  /// The robust range of that level. Throws RegistrationError naming `what` when it is constant or
+  /// empty. Waits at the first call.
   const IntensityRange& range(Context& ctx, const Steps& steps, const char* what);
 
  private:
@@ -38,7 +44,9 @@ class PreparedImage {
     std::optional<IntensityRange> range;
   };
   Level& find(Context& ctx, const Steps& steps);
-  const Volume<float>& unmasked(const Level& level) const { return level.image.empty() ? image_ : level.image; }
+  const Volume<float>& unmasked(const Level& level) const {
+    return level.image.empty() ? image_ : level.image;
+  }
 
   Volume<float> image_, mask_;
   std::map<Steps, std::unique_ptr<Level>> levels_;

@@ -12,8 +12,11 @@ Factors factors_towards(const Geometry& geometry, double spacing_mm) {
   for (int a = 0; a < 3; ++a) {
     int& f = factors[a];
     f = 1;
-    // Doubles while that brings the spacing nearer to the target (in ratio) and leaves enough voxels.
-    while (geometry.spacing[a] * f * 1.4142 <= spacing_mm && geometry.extent[a] / (2 * f) >= fewest_voxels) f *= 2;
+    // Doubles while that brings the spacing nearer to the target (in ratio) and leaves enough
+    // voxels.
+    while (geometry.spacing[a] * f * 1.4142 <= spacing_mm &&
+           geometry.extent[a] / (2 * f) >= fewest_voxels)
+      f *= 2;
   }
   return factors;
 }
@@ -21,7 +24,8 @@ Factors factors_towards(const Geometry& geometry, double spacing_mm) {
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
   std::vector<Factors> factors;
   for (int l = 0; l < levels; ++l)
-    factors.push_back(factors_towards(geometry, geometry.spacing.minCoeff() * double(1 << (levels - 1 - l))));
+    factors.push_back(
+        factors_towards(geometry, geometry.spacing.minCoeff() * double(1 << (levels - 1 - l))));
   return factors;
 }
 
@@ -29,7 +33,8 @@ void apply_mask(Context& ctx, Volume<float>& image, const Volume<float>& mask) {
   require_on_device(ctx, image, mask);
   const ReduceWorkspace work(ctx, mask.extent().count(), 1);
   const Buffer<double> largest(ctx, 1);
-  reduce(ctx, mask.extent().count(), 1, LargestMaskBody{{}, mask.view().data}, work, largest.data());
+  reduce(ctx, mask.extent().count(), 1, LargestMaskBody{{}, mask.view().data}, work,
+         largest.data());
   for_each_voxel(ctx, image.extent(), MaskBody{image.view(), mask.view(), largest.data()});
 }
 

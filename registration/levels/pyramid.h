@@ -1,5 +1,5 @@
-// A resolution pyramid. Factors are per axis, so that anisotropic images become isotropic first: a thin volume of 25 slices
-// keeps its slices on every level.
+// A resolution pyramid. Factors are per axis, so that anisotropic images become isotropic first: a
+// thin volume of 25 slices keeps its slices on every level.
 #pragma once
 
 #include <array>
@@ -11,15 +11,16 @@ namespace freeflow {
 
 using Factors = std::array<int, 3>;
 
-/// Decimation factors, coarse to fine; the last is {1, 1, 1}. Level l of n aims at isotropic voxels of 2^(n-1-l) times the
-/// smallest spacing; factors are powers of two and never leave fewer than 8 voxels along an axis.
+/// Decimation factors, coarse to fine; the last is {1, 1, 1}. Level l of n aims at isotropic voxels
+/// of 2^(n-1-l) times the smallest spacing; factors are powers of two and never leave fewer than 8
+/// voxels along an axis.
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels);
 
 /// Decimation towards voxels of `spacing_mm`, by the same rules.
 Factors factors_towards(const Geometry& geometry, double spacing_mm);
 
-/// Makes the voxels of a level NaN that lie outside its mask, on the same grid: at most 0.5; where no voxel of the mask is above that, those
-/// that it covers best stay.
+/// Makes the voxels of a level NaN that lie outside its mask, on the same grid: at most 0.5; where
+/// no voxel of the mask is above that, those that it covers best stay.
 void apply_mask(Context& ctx, Volume<float>& image, const Volume<float>& mask);
 
 }  // namespace freeflow

@@ -20,7 +20,9 @@ struct MaskBody {
 
 struct LargestMaskBody : MaxBody {
   const float* mask;
-  FREEFLOW_HD double operator()(std::size_t i, int) const { return mask[i] > 0 ? double(mask[i]) : 0.0; }
+  FREEFLOW_HD double operator()(std::size_t i, int) const {
+    return mask[i] > 0 ? double(mask[i]) : 0.0;
+  }
 };
 
 }  // namespace freeflow

@@ -1,4 +1,5 @@
-// Private: from a force per voxel to the gradient with respect to a linear map: deterministic first moments of the force.
+// Private: from a force per voxel to the gradient with respect to a linear map: deterministic first
+// moments of the force.
 #pragma once
 
 #include <Eigen/Core>
@@ -9,7 +10,8 @@
 
 namespace freeflow {
 
-/// Sums over voxels of force_c(x) * (x, y, z, 1)_k; scratch for one grid. Never allocates after construction.
+/// Sums over voxels of force_c(x) * (x, y, z, 1)_k; scratch for one grid. Never allocates after
+/// construction.
 class AffineGradient {
  public:
   static constexpr int terms = 12;
@@ -26,9 +28,10 @@ class AffineGradient {
   ReduceWorkspace work_;
 };
 
-/// d cost / d world, 3x4, from the moments of the force -d cost / du(x) of a cost of moving(M (x + u(x))), where M is
-/// index_map(fixed, world, moving). The force comes before the map: force = -M_linear^T d cost / d(M x).
-Eigen::Matrix<double, 3, 4> world_gradient(const double* moments, const Geometry& fixed, const Eigen::Affine3d& world,
-                                           const Geometry& moving);
+/// d cost / d world, 3x4, from the moments of the force -d cost / du(x) of a cost of moving(M (x +
+/// u(x))), where M is index_map(fixed, world, moving). The force comes before the map: force =
+/// -M_linear^T d cost / d(M x).
+Eigen::Matrix<double, 3, 4> world_gradient(const double* moments, const Geometry& fixed,
+                                           const Eigen::Affine3d& world, const Geometry& moving);
 
 }  // namespace freeflow

@@ -22,7 +22,9 @@ class BlockSearch {
     const int x = corner[0], y = corner[1], z = corner[2];
     const float level = in.fixed(x, y, z);
     float sum = 0;
-    for_block([&](int i, int j, int k) { sum += fixed_[k][j][i] = in.fixed(x + i, y + j, z + k) - level; });
+    for_block([&](int i, int j, int k) {
+      sum += fixed_[k][j][i] = in.fixed(x + i, y + j, z + k) - level;
+    });
     const float mean = sum * (1.0f / block::voxels);
     for_block([&](int i, int j, int k) {
       fixed_[k][j][i] -= mean;
@@ -40,8 +42,8 @@ class BlockSearch {
       const int k = row / block::span, j = row % block::span;
 #pragma omp simd
       for (int a = 0; a < lanes; ++a)
-        score[block::span * row + a] =
-            block::squared_correlation(variation_, product_[k][j][a], {sum_[k][j][a], square_[k][j][a]}, least_variation);
+        score[block::span * row + a] = block::squared_correlation(
+            variation_, product_[k][j][a], {sum_[k][j][a], square_[k][j][a]}, least_variation);
     }
     float top = -1;  // no score is less
 #pragma omp simd reduction(max : top)
@@ -60,7 +62,9 @@ class BlockSearch {
   /// Most regions lie inside the image: their rows are copied whole.
   void fill_region(VolumeView<const float> image, int x, int y, int z, float level) {
     const Extent n = image.extent;
-    const auto within = [](int begin, int voxels) { return begin >= 0 && begin + block::region <= voxels; };
+    const auto within = [](int begin, int voxels) {
+      return begin >= 0 && begin + block::region <= voxels;
+    };
     const bool inside = within(x, n.x) && within(y, n.y) && within(z, n.z);
     for (int k = 0; k < block::region; ++k)
       for (int j = 0; j < block::region; ++j) {
@@ -71,12 +75,14 @@ class BlockSearch {
 #pragma omp simd
           for (int i = 0; i < block::region; ++i) row[i] = source[i] - level;
         } else {
-          for (int i = 0; i < block::region; ++i) row[i] = block::region_voxel(image, x + i, y + j, z + k, level);
+          for (int i = 0; i < block::region; ++i)
+            row[i] = block::region_voxel(image, x + i, y + j, z + k, level);
         }
       }
   }
 
-  /// A plane of offsets at a time; a row of voxels is added to all its sums while they stay in registers.
+  /// A plane of offsets at a time; a row of voxels is added to all its sums while they stay in
+  /// registers.
   void multiply() {
     for (int c = 0; c < block::span; ++c) {
       auto& plane = product_[c];
@@ -117,27 +123,33 @@ class BlockSearch {
         for (int b = 0; b < block::span; ++b)
 #pragma omp simd
           for (int a = 0; a < lanes; ++a)
-            planes[t][k][b][a] = ((rows[t][k][b][a] + rows[t][k][b + 1][a]) + rows[t][k][b + 2][a]) + rows[t][k][b + 3][a];
+            planes[t][k][b][a] =
+                ((rows[t][k][b][a] + rows[t][k][b + 1][a]) + rows[t][k][b + 2][a]) +
+                rows[t][k][b + 3][a];
       auto& cubes = t == 0 ? sum_ : square_;
       for (int c = 0; c < block::span; ++c)
         for (int b = 0; b < block::span; ++b)
 #pragma omp simd
           for (int a = 0; a < lanes; ++a)
-            cubes[c][b][a] = ((planes[t][c][b][a] + planes[t][c + 1][b][a]) + planes[t][c + 2][b][a]) + planes[t][c + 3][b][a];
+            cubes[c][b][a] =
+                ((planes[t][c][b][a] + planes[t][c + 1][b][a]) + planes[t][c + 2][b][a]) +
+                planes[t][c + 3][b][a];
     }
   }
 
   float fixed_[block::width][block::width][block::width];
   float variation_ = 0;
   alignas(64) float region_[block::region][block::region][row_room];
-  Row product_[block::span][block::span], sum_[block::span][block::span], square_[block::span][block::span];
+  Row product_[block::span][block::span], sum_[block::span][block::span],
+      square_[block::span][block::span];
 };
 
 }  // namespace
 
 void match_blocks(backend::Cpu cpu, const BlockMatchInput& in, BlockMatch* matches) {
 #pragma omp parallel for schedule(dynamic, 64) num_threads(cpu.threads)
-  for (int b = 0; b < in.blocks; ++b) matches[b] = BlockSearch(in, in.corners + 3 * b).best(in.least_variation);
+  for (int b = 0; b < in.blocks; ++b)
+    matches[b] = BlockSearch(in, in.corners + 3 * b).best(in.least_variation);
 }
 
 BlockMatching::BlockMatching(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving)
@@ -148,7 +160,9 @@ BlockMatching::BlockMatching(Context& ctx, const Volume<float>& fixed, const Vol
     return flat * flat * double(r.high - r.low) * double(r.high - r.low);
   };
   least_variation_ = float(block::voxels * least_variance(moving, "the moving image"));
-  const auto blocks_along = [](int voxels) { return voxels < block::width ? 0 : (voxels - block::width) / block::stride + 1; };
+  const auto blocks_along = [](int voxels) {
+    return voxels < block::width ? 0 : (voxels - block::width) / block::stride + 1;
+  };
   const Extent n = fixed.extent(), blocks{blocks_along(n.x), blocks_along(n.y), blocks_along(n.z)};
   if (blocks.count() > 0) {
     Buffer<float> variances(ctx, blocks.count());
@@ -157,7 +171,8 @@ BlockMatching::BlockMatching(Context& ctx, const Volume<float>& fixed, const Vol
     const double least = least_variance(fixed, "the fixed image");
     for (std::size_t i = 0; i < variance.size(); ++i)
       if (variance[i] > least)
-        for (const std::size_t b : {i % blocks.x, i / blocks.x % blocks.y, i / (std::size_t(blocks.x) * blocks.y)})
+        for (const std::size_t b :
+             {i % blocks.x, i / blocks.x % blocks.y, i / (std::size_t(blocks.x) * blocks.y)})
           corners_.push_back(int(b) * block::stride);
   }
   device_corners_ = Buffer<int>(ctx, corners_);
@@ -165,8 +180,10 @@ BlockMatching::BlockMatching(Context& ctx, const Volume<float>& fixed, const Vol
 }
 
 std::vector<PointMatch> BlockMatching::match(Context& ctx, const Eigen::Affine3d& world) {
-  warp_values(ctx, moving_.view(), index_map(fixed_.geometry(), world, moving_.geometry()), {nullptr, fixed_.extent()}, warped_.view());
-  const BlockMatchInput in{fixed_.view(), std::as_const(warped_).view(), device_corners_.data(), int(blocks()), least_variation_};
+  warp_values(ctx, moving_.view(), index_map(fixed_.geometry(), world, moving_.geometry()),
+              {nullptr, fixed_.extent()}, warped_.view());
+  const BlockMatchInput in{fixed_.view(), std::as_const(warped_).view(), device_corners_.data(),
+                           int(blocks()), least_variation_};
   backend::dispatch(ctx, [&](auto target) { match_blocks(target, in, matches_.data()); });
   const std::vector<BlockMatch> found = matches_.to_host(ctx);
   const Eigen::Affine3d to_world = fixed_.geometry().index_to_world();
@@ -175,8 +192,10 @@ std::vector<PointMatch> BlockMatching::match(Context& ctx, const Eigen::Affine3d
     const BlockMatch& m = found[b];
     if (!(m.correlation > 0)) continue;
     const Eigen::Vector3d centre =
-        Eigen::Vector3d(corners_[3 * b], corners_[3 * b + 1], corners_[3 * b + 2]) + Eigen::Vector3d::Constant(0.5 * (block::width - 1));
-    result.push_back({to_world * centre, to_world * (centre + Eigen::Vector3d(m.x, m.y, m.z)), m.correlation});
+        Eigen::Vector3d(corners_[3 * b], corners_[3 * b + 1], corners_[3 * b + 2]) +
+        Eigen::Vector3d::Constant(0.5 * (block::width - 1));
+    result.push_back(
+        {to_world * centre, to_world * (centre + Eigen::Vector3d(m.x, m.y, m.z)), m.correlation});
   }
   return result;
 }

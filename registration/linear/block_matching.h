@@ -1,5 +1,6 @@
-// Private: where small blocks of the fixed image lie in the warped moving image: for each the offset of the largest squared
-// correlation (so a reversed contrast does as well; Ourselin 2001), to a fraction of a voxel by parabolas.
+// Private: where small blocks of the fixed image lie in the warped moving image: for each the
+// offset of the largest squared correlation (so a reversed contrast does as well; Ourselin 2001),
+// to a fraction of a voxel by parabolas.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,8 @@
 
 namespace freeflow {
 
-/// A point of the fixed space (mm), where it was found before the transform (fixed space too), and how well.
+/// A point of the fixed space (mm), where it was found before the transform (fixed space too), and
+/// how well.
 struct PointMatch {
   Eigen::Vector3d fixed, found;
   double correlation;  ///< squared
@@ -19,8 +21,8 @@ struct PointMatch {
 
 class BlockMatching {
  public:
-  /// Overlapping blocks of 4x4x4 voxels, those with structure. Keeps references to the two images. Waits; nothing later allocates
-  /// device memory. An image thinner than a block has none.
+  /// Overlapping blocks of 4x4x4 voxels, those with structure. Keeps references to the two images.
+  /// Waits; nothing later allocates device memory. An image thinner than a block has none.
   BlockMatching(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving);
 
   /// The blocks found within 3 voxels of where the world transform takes them. Waits once.

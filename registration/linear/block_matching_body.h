@@ -1,4 +1,5 @@
-// Private: one block of block_matching.h. Both backends add in this order: along x, rows along y, planes along z.
+// Private: one block of block_matching.h. Both backends add in this order: along x, rows along y,
+// planes along z.
 #pragma once
 
 #include <freeflow/core/dispatch.h>
@@ -19,10 +20,12 @@ inline constexpr int stride = 3;  // from block to block: they overlap
 inline constexpr int reach = 3, span = 2 * reach + 1, offsets = span * span * span;
 inline constexpr int region = width + 2 * reach;  // what the moved blocks cover
 
-/// Voxel (i, j, k) of the region around the block at (x, y, z), less `level`; NaN outside the image.
+/// Voxel (i, j, k) of the region around the block at (x, y, z), less `level`; NaN outside the
+/// image.
 FREEFLOW_HD float region_voxel(VolumeView<const float> image, int x, int y, int z, float level) {
   const Extent n = image.extent;
-  return (x >= 0) & (y >= 0) & (z >= 0) & (x < n.x) & (y < n.y) & (z < n.z) ? image(x, y, z) - level : NAN;
+  return (x >= 0) & (y >= 0) & (z >= 0) & (x < n.x) & (y < n.y) & (z < n.z) ? image(x, y, z) - level
+                                                                            : NAN;
 }
 
 /// Of a moved block's voxels: their sum and that of their squares.
@@ -30,12 +33,15 @@ struct Sums {
   float sum, square;
 };
 
-FREEFLOW_HD float squared_correlation(float fixed_variation, float covariation, Sums m, float least_variation) {
+FREEFLOW_HD float squared_correlation(float fixed_variation, float covariation, Sums m,
+                                      float least_variation) {
   const float variation = m.square - m.sum * m.sum * (1.0f / voxels);
-  return variation > least_variation ? covariation * covariation / (fixed_variation * variation) : -1.0f;
+  return variation > least_variation ? covariation * covariation / (fixed_variation * variation)
+                                     : -1.0f;
 }
 
-/// Vertex of the parabola through three scores whose middle is the largest; 0 where one of them is none.
+/// Vertex of the parabola through three scores whose middle is the largest; 0 where one of them is
+/// none.
 FREEFLOW_HD float vertex(float before, float middle, float after) {
   const float bend = before - 2.0f * middle + after;
   return (before >= 0.0f) & (after >= 0.0f) & (bend < 0.0f) ? 0.5f * (before - after) / bend : 0.0f;
@@ -49,12 +55,14 @@ FREEFLOW_HD BlockMatch match_at(const float* score, int best) {
   BlockMatch match{float(i - reach), float(j - reach), float(k - reach), s};
   if ((i > 0) & (i < span - 1)) match.x += vertex(score[best - 1], s, score[best + 1]);
   if ((j > 0) & (j < span - 1)) match.y += vertex(score[best - span], s, score[best + span]);
-  if ((k > 0) & (k < span - 1)) match.z += vertex(score[best - span * span], s, score[best + span * span]);
+  if ((k > 0) & (k < span - 1))
+    match.z += vertex(score[best - span * span], s, score[best + span * span]);
   return match;
 }
 }  // namespace block
 
-/// Mean square distance of a block's voxels from their mean; 0 where one has no value. One thread per block.
+/// Mean square distance of a block's voxels from their mean; 0 where one has no value. One thread
+/// per block.
 struct BlockVarianceBody {
   VolumeView<const float> image;
   VolumeView<float> out;
@@ -64,7 +72,8 @@ struct BlockVarianceBody {
     for (int k = 0; k < block::width; ++k)
       for (int j = 0; j < block::width; ++j)
         for (int i = 0; i < block::width; ++i) {
-          const float v = image(bx * block::stride + i, by * block::stride + j, bz * block::stride + k) - level;
+          const float v =
+              image(bx * block::stride + i, by * block::stride + j, bz * block::stride + k) - level;
           sum += v;
           square = fma_(v, v, square);
         }

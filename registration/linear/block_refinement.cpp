@@ -23,8 +23,10 @@ struct NormalSums {
   }
 };
 
-/// Gauss-Newton; exact in one step where the model is linear in its parameters, a few where it turns.
-Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model, const Eigen::Vector3d& center, double radius,
+/// Gauss-Newton; exact in one step where the model is linear in its parameters, a few where it
+/// turns.
+Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model,
+                              const Eigen::Vector3d& center, double radius,
                               const Eigen::Affine3d& start) {
   const LinearParameters parameters(model, center, radius, start);
   Eigen::VectorXd p = parameters.start();
@@ -35,7 +37,8 @@ Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model, const E
     const Eigen::Matrix<double, 3, 4, Eigen::RowMajor> rows = slope;
     const LinearJacobian j = parameters.jacobian(p);
     const Eigen::MatrixXd h = j.transpose() * metric * j;
-    const Eigen::VectorXd change = h.ldlt().solve(j.transpose() * Eigen::Map<const Rows12>(rows.data()));
+    const Eigen::VectorXd change =
+        h.ldlt().solve(j.transpose() * Eigen::Map<const Rows12>(rows.data()));
     if (!change.allFinite()) return start;
     p -= change;
     if (change.cwiseAbs().maxCoeff() < 1e-6) break;
@@ -43,16 +46,19 @@ Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model, const E
   return parameters.affine(p);
 }
 
-/// The share of the blocks that lie within agreement_mm of where the transform takes them; 1 where there are none.
+/// The share of the blocks that lie within agreement_mm of where the transform takes them; 1 where
+/// there are none.
 double agreement(const std::vector<PointMatch>& matches, double agreement_mm) {
-  const auto near =
-      std::count_if(matches.begin(), matches.end(), [&](const PointMatch& m) { return (m.found - m.fixed).norm() <= agreement_mm; });
+  const auto near = std::count_if(matches.begin(), matches.end(), [&](const PointMatch& m) {
+    return (m.found - m.fixed).norm() <= agreement_mm;
+  });
   return matches.empty() ? 1 : double(near) / double(matches.size());
 }
 
 }  // namespace
 
-Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel model, const Eigen::Vector3d& center, double radius_mm,
+Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel model,
+                            const Eigen::Vector3d& center, double radius_mm,
                             const Eigen::Affine3d& world, double share) {
   constexpr std::size_t fewest = 30;
   constexpr int most_rounds = 50;
@@ -65,12 +71,14 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
   Eigen::Affine3d fitted = world;
   double last = INFINITY;
   for (int round = 0; round < most_rounds; ++round) {
-    for (std::size_t i = 0; i < matches.size(); ++i) residual[i] = (fitted * matches[i].fixed - target[i]).squaredNorm();
+    for (std::size_t i = 0; i < matches.size(); ++i)
+      residual[i] = (fitted * matches[i].fixed - target[i]).squaredNorm();
     ordered = residual;
     const auto last_kept = ordered.begin() + std::ptrdiff_t(kept - 1);
     std::nth_element(ordered.begin(), last_kept, ordered.end());
     const double worst = *last_kept;
-    auto ties = 1 + std::count(ordered.begin(), last_kept, worst);  // as many of the worst are kept, the first ones
+    auto ties = 1 + std::count(ordered.begin(), last_kept,
+                               worst);  // as many of the worst are kept, the first ones
     NormalSums sums;
     double total = 0;
     for (std::size_t i = 0; i < matches.size(); ++i) {
@@ -85,9 +93,11 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
   return fitted;
 }
 
-Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start, const BlockRefinementOptions& options,
-                                 LevelRecord& record, Observer& observer) {
-  // Between people most matches are wrong: of 0.2, 0.3, 0.4 and 0.5 all but the last did well. A full step swings to and fro.
+Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start,
+                                 const BlockRefinementOptions& options, LevelRecord& record,
+                                 Observer& observer) {
+  // Between people most matches are wrong: of 0.2, 0.3, 0.4 and 0.5 all but the last did well. A
+  // full step swings to and fro.
   constexpr double share = 0.3, step = 0.5, noticeable_loss = 0.05;
   Eigen::Affine3d world = start;
   double agreed_before = 0, agreed = 0;
@@ -97,13 +107,15 @@ Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eige
     agreed = agreement(matches, options.agreement_mm);
     if (round == 0) agreed_before = agreed;
     if (agreed_before >= 0.5) return start;
-    const Eigen::Affine3d fitted = fit_trimmed(matches, options.model, options.center, options.radius_mm, world, share);
+    const Eigen::Affine3d fitted =
+        fit_trimmed(matches, options.model, options.center, options.radius_mm, world, share);
     Eigen::Affine3d between = world;
     between.matrix() = step * fitted.matrix() + (1 - step) * world.matrix();
-    const LinearParameters to(options.model, options.center, options.radius_mm, between);  // back into the model
+    const LinearParameters to(options.model, options.center, options.radius_mm,
+                              between);  // back into the model
     const Eigen::Affine3d next = to.affine(to.start());
-    const double moved =
-        std::max((next * options.center - world * options.center).norm(), options.radius_mm * (next.linear() - world.linear()).norm());
+    const double moved = std::max((next * options.center - world * options.center).norm(),
+                                  options.radius_mm * (next.linear() - world.linear()).norm());
     world = next;
     ++record.evaluations;
     if (moved < options.smallest_mm) break;

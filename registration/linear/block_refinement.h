@@ -1,7 +1,9 @@
-// Private: the last step of linear registration: a transform fitted to matched blocks by least trimmed squares (Ourselin 2001, Modat 2014).
+// Private: the last step of linear registration: a transform fitted to matched blocks by least
+// trimmed squares (Ourselin 2001, Modat 2014).
 //
-// A measure of the whole overlap is driven by what is largest, such as the rim of a stripped brain. Blocks say where each structure
-// lies, and most of them may be wrong: the fit starts from those that lie nearest and keeps a fixed share.
+// A measure of the whole overlap is driven by what is largest, such as the rim of a stripped brain.
+// Blocks say where each structure lies, and most of them may be wrong: the fit starts from those
+// that lie nearest and keeps a fixed share.
 #pragma once
 
 #include <freeflow/registration/linear/block_matching.h>
@@ -10,9 +12,11 @@
 
 namespace freeflow {
 
-/// The transform of the model about `center` that takes the best part (`share`) of the matches nearest to where they were found under
-/// `world`, in the sense of least squares; `world` itself when there are too few matches to tell.
-Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel model, const Eigen::Vector3d& center, double radius_mm,
+/// The transform of the model about `center` that takes the best part (`share`) of the matches
+/// nearest to where they were found under `world`, in the sense of least squares; `world` itself
+/// when there are too few matches to tell.
+Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel model,
+                            const Eigen::Vector3d& center, double radius_mm,
                             const Eigen::Affine3d& world, double share);
 
 struct BlockRefinementOptions {
@@ -24,10 +28,12 @@ struct BlockRefinementOptions {
   double smallest_mm = 0.05;  ///< ends when the object's edge moves less
 };
 
-/// Matches and fits in turn, unless half of the blocks agree with the start: a measure of the whole is more precise then. Half a step each
-/// time. The start is also kept where fewer blocks agree in the end than with it: such blocks (PET, noise) do not know better. Counts the
-/// rounds in record.evaluations. Throws Cancelled when the observer asks.
-Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start, const BlockRefinementOptions& options,
-                                 LevelRecord& record, Observer& observer);
+/// Matches and fits in turn, unless half of the blocks agree with the start: a measure of the whole
+/// is more precise then. Half a step each time. The start is also kept where fewer blocks agree in
+/// the end than with it: such blocks (PET, noise) do not know better. Counts the rounds in
+/// record.evaluations. Throws Cancelled when the observer asks.
+Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start,
+                                 const BlockRefinementOptions& options, LevelRecord& record,
+                                 Observer& observer);
 
 }  // namespace freeflow

@@ -7,32 +7,40 @@
 namespace freeflow {
 
 double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
-  return Eigen::AngleAxisd(Eigen::Matrix3d(a.linear() * b.linear().inverse())).angle() * 180 / EIGEN_PI;
+  return Eigen::AngleAxisd(Eigen::Matrix3d(a.linear() * b.linear().inverse())).angle() * 180 /
+         EIGEN_PI;
 }
 
-std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates, const Eigen::Vector3d& center, double degrees,
-                                      double near_mm, std::size_t most) {
-  std::vector<std::pair<double, std::size_t>> order;  // not the candidates themselves: a fine grid has thousands, of 136 bytes each
+std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates,
+                                      const Eigen::Vector3d& center, double degrees, double near_mm,
+                                      std::size_t most) {
+  std::vector<std::pair<double, std::size_t>>
+      order;  // not the candidates themselves: a fine grid has thousands, of 136 bytes each
   order.reserve(candidates.size());
   for (std::size_t i = 0; i < candidates.size(); ++i)
-    order.emplace_back(std::isfinite(candidates[i].cost) ? candidates[i].cost : double(INFINITY), i);
+    order.emplace_back(std::isfinite(candidates[i].cost) ? candidates[i].cost : double(INFINITY),
+                       i);
   std::sort(order.begin(), order.end());
   std::vector<LinearCandidate> kept;
   for (const auto& [cost, index] : order) {
     if (kept.size() == most) break;
     const LinearCandidate& c = candidates[index];
     const bool seen = std::any_of(kept.begin(), kept.end(), [&](const LinearCandidate& k) {
-      return angle_between(c.world, k.world) < degrees && (c.world * center - k.world * center).norm() < near_mm;
+      return angle_between(c.world, k.world) < degrees &&
+             (c.world * center - k.world * center).norm() < near_mm;
     });
     if (!seen) kept.push_back(c);
   }
   return kept;
 }
 
-CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level, const ContentExtent& content, LevelRecord& record)
-    : ctx_(ctx), level_(level), center_(content.center), record_(record), scorer_(ctx, level.fixed, level.moving, batch) {}
+CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level,
+                                 const ContentExtent& content, LevelRecord& record)
+    : ctx_(ctx), level_(level), center_(content.center), record_(record),
+      scorer_(ctx, level.fixed, level.moving, batch) {}
 
-double CandidateSearch::score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling, double smallest_overlap) {
+double CandidateSearch::score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
+                              double smallest_overlap) {
   const IndexMaps between(level_.fixed.geometry(), level_.moving.geometry());
   std::vector<PointMap> maps;
   maps.reserve(candidates.size());
@@ -47,23 +55,30 @@ double CandidateSearch::score(std::vector<LinearCandidate>& candidates, Candidat
   return largest;
 }
 
-std::vector<LinearCandidate> CandidateSearch::neighbours(const LinearCandidate& candidate, const PatternStep& step) const {
+std::vector<LinearCandidate> CandidateSearch::neighbours(const LinearCandidate& candidate,
+                                                         const PatternStep& step) const {
   const Eigen::Translation3d to(candidate.world * center_);
-  const auto about = [&](const Eigen::Affine3d& change) { return LinearCandidate{to * change * to.inverse() * candidate.world, 0}; };
+  const auto about = [&](const Eigen::Affine3d& change) {
+    return LinearCandidate{to * change * to.inverse() * candidate.world, 0};
+  };
   std::vector<LinearCandidate> result;
   for (const double sign : {-1.0, 1.0}) {
     for (int axis = 0; axis < 3; ++axis) {
       const Eigen::Vector3d unit = Eigen::Vector3d::Unit(axis);
-      if (step.mm > 0) result.push_back(about(Eigen::Affine3d(Eigen::Translation3d(sign * step.mm * unit))));
-      if (step.degrees > 0) result.push_back(about(Eigen::Affine3d(Eigen::AngleAxisd(sign * step.degrees * EIGEN_PI / 180, unit))));
+      if (step.mm > 0)
+        result.push_back(about(Eigen::Affine3d(Eigen::Translation3d(sign * step.mm * unit))));
+      if (step.degrees > 0)
+        result.push_back(
+            about(Eigen::Affine3d(Eigen::AngleAxisd(sign * step.degrees * EIGEN_PI / 180, unit))));
     }
-    if (step.scale > 0) result.push_back(about(Eigen::Affine3d(Eigen::Scaling(std::pow(1 + step.scale, sign)))));
+    if (step.scale > 0)
+      result.push_back(about(Eigen::Affine3d(Eigen::Scaling(std::pow(1 + step.scale, sign)))));
   }
   return result;
 }
 
-void CandidateSearch::improve(std::vector<LinearCandidate>& candidates, const PatternStep& step, CandidateSampling sampling,
-                              double smallest_overlap) {
+void CandidateSearch::improve(std::vector<LinearCandidate>& candidates, const PatternStep& step,
+                              CandidateSampling sampling, double smallest_overlap) {
   std::vector<LinearCandidate> tried;
   for (const LinearCandidate& c : candidates) {
     const std::vector<LinearCandidate> own = neighbours(c, step);

@@ -1,12 +1,13 @@
-// Private: tools of the coarse searches: candidates scored in batches on one level, by the mutual information of a small histogram
-// whatever the measure of the refinement, and moved by patterns of steps.
+// Private: tools of the coarse searches: candidates scored in batches on one level, by the mutual
+// information of a small histogram whatever the measure of the refinement, and moved by patterns of
+// steps.
 #pragma once
 
 #include <vector>
 
 #include <freeflow/registration/linear/linear_levels.h>
-#include <freeflow/registration/observer.h>
 #include <freeflow/registration/linear/overlap_guard.h>
+#include <freeflow/registration/observer.h>
 #include <freeflow/similarity/candidate_scores.h>
 
 namespace freeflow {
@@ -19,9 +20,11 @@ struct LinearCandidate {
 /// Angle between the rotations of two transforms, degrees.
 double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
-/// Sorted by cost, without those that are both within `degrees` and within near_mm (of where `center` goes) of a better one.
-std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates, const Eigen::Vector3d& center, double degrees,
-                                      double near_mm, std::size_t most);
+/// Sorted by cost, without those that are both within `degrees` and within near_mm (of where
+/// `center` goes) of a better one.
+std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates,
+                                      const Eigen::Vector3d& center, double degrees, double near_mm,
+                                      std::size_t most);
 
 /// Steps to the neighbours of a candidate, each in both directions; 0: none.
 struct PatternStep {
@@ -31,14 +34,18 @@ struct PatternStep {
 
 class CandidateSearch {
  public:
-  CandidateSearch(Context& ctx, const LinearLevel& level, const ContentExtent& content, LevelRecord& record);
+  CandidateSearch(Context& ctx, const LinearLevel& level, const ContentExtent& content,
+                  LevelRecord& record);
 
   /// Fills in the costs; 0 where the overlap is below the smallest. Returns the largest overlap.
-  double score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling, double smallest_overlap);
+  double score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
+               double smallest_overlap);
   /// All neighbours of a candidate about the object's centre.
-  std::vector<LinearCandidate> neighbours(const LinearCandidate& candidate, const PatternStep& step) const;
+  std::vector<LinearCandidate> neighbours(const LinearCandidate& candidate,
+                                          const PatternStep& step) const;
   /// Scores all candidates' neighbours in one go; each candidate becomes the best of its own.
-  void improve(std::vector<LinearCandidate>& candidates, const PatternStep& step, CandidateSampling sampling, double smallest_overlap);
+  void improve(std::vector<LinearCandidate>& candidates, const PatternStep& step,
+               CandidateSampling sampling, double smallest_overlap);
 
  private:
   static constexpr int batch = 640;

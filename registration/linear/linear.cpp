@@ -18,14 +18,19 @@ namespace freeflow {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 /// Runs one registration: what its levels share.
 class LinearRun {
  public:
-  LinearRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LinearOptions& options, Observer& observer)
-      : ctx_(ctx), options_(options), observer_(observer), levels_(ctx, fixed, moving, options.levels),
-        guard_(ctx, levels_[0].fixed, levels_[0].moving), measure_(make_similarity(options.similarity)) {
+  LinearRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LinearOptions& options,
+            Observer& observer)
+      : ctx_(ctx), options_(options), observer_(observer),
+        levels_(ctx, fixed, moving, options.levels),
+        guard_(ctx, levels_[0].fixed, levels_[0].moving),
+        measure_(make_similarity(options.similarity)) {
     const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
     measure_->set_ranges(fixed.range(ctx, typical.fixed_steps, "the fixed image"),
                          moving.range(ctx, typical.moving_steps, "the moving image"));
@@ -34,7 +39,8 @@ class LinearRun {
   LinearResult run() {
     LinearResult result;
     result.center = levels_.fixed_content().center;
-    const LinearParameters as_model(options_.model, result.center, levels_.fixed_content().radius_mm, options_.initial);
+    const LinearParameters as_model(options_.model, result.center,
+                                    levels_.fixed_content().radius_mm, options_.initial);
     const Eigen::Affine3d start = as_model.affine(as_model.start());
     result.overlap_before = overlap(start);
     guard_.allow_for(guard_.overlap(start));
@@ -64,18 +70,23 @@ class LinearRun {
  private:
   double overlap(const Eigen::Affine3d& world) {
     const LinearLevel& finest = levels_[levels_.count() - 1];
-    return overlap_fraction(ctx_, {finest.fixed, finest.moving, index_map(finest.fixed.geometry(), world, finest.moving.geometry())},
+    return overlap_fraction(ctx_,
+                            {finest.fixed, finest.moving,
+                             index_map(finest.fixed.geometry(), world, finest.moving.geometry())},
                             {nullptr, finest.fixed.extent()});
   }
 
   bool rigid() const { return options_.model == LinearModel::rigid; }
 
-  /// What the searches of all rotations find on the coarsest level, and FLIRT's perturbations on the second.
-  void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start, LevelRecord& record) {
+  /// What the searches of all rotations find on the coarsest level, and FLIRT's perturbations on
+  /// the second.
+  void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start,
+                      LevelRecord& record) {
     const SearchSetting setting{levels_, guard_, record, observer_};
     if (l == 0 && options_.search == LinearSearch::automatic) {
       constexpr int wanted = 5;
-      for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted)) candidates.push_back(c);
+      for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted))
+        candidates.push_back(c);
     }
     if (options_.search == LinearSearch::flirt) {
       constexpr int wanted = 3;
@@ -84,30 +95,36 @@ class LinearRun {
     }
   }
 
-  /// Descends from each candidate. Several, and any on the coarsest level, with few parameters; coarse levels decide which go on.
-  void refine(std::vector<LinearCandidate>& candidates, LinearCost& cost, int l, LevelRecord& record) {
+  /// Descends from each candidate. Several, and any on the coarsest level, with few parameters;
+  /// coarse levels decide which go on.
+  void refine(std::vector<LinearCandidate>& candidates, LinearCost& cost, int l,
+              LevelRecord& record) {
     const bool last = l + 1 == levels_.count();
     if (l == 0 || candidates.size() > 1) {
       for (LinearCandidate& c : candidates) {
         Eigen::MatrixXd curvature;
-        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l, std::min(record.max_iterations, 20), curvature, record,
-                false);
+        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l,
+                std::min(record.max_iterations, 20), curvature, record, false);
       }
       const double near_mm = 2 * levels_.spacing_mm(0);
-      candidates = distinct(candidates, levels_.fixed_content().center, 8, near_mm, l == 0 && !last ? 3 : 1);
+      candidates =
+          distinct(candidates, levels_.fixed_content().center, 8, near_mm, l == 0 && !last ? 3 : 1);
     }
     if (candidates.size() > 1 || (l == 0 && !last)) return;
     const bool flirt = options_.search == LinearSearch::flirt;
     if (flirt && l == 1 && !last) return;
     if (flirt && l == 2 && options_.model == LinearModel::affine)
-      descend(candidates.front(), LinearModel::scaled, cost, l, record.max_iterations, curvature_, record);
+      descend(candidates.front(), LinearModel::scaled, cost, l, record.max_iterations, curvature_,
+              record);
     descend(candidates.front(), options_.model, cost, l, record.max_iterations, curvature_, record);
   }
 
-  void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l, int iterations, Eigen::MatrixXd& curvature,
-               LevelRecord& record, bool candidate_is_alone = true) {
+  void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
+               int iterations, Eigen::MatrixXd& curvature, LevelRecord& record,
+               bool candidate_is_alone = true) {
     const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
-    const LinearParameters parameters(model, levels_.fixed_content().center, radius, candidate.world);
+    const LinearParameters parameters(model, levels_.fixed_content().center, radius,
+                                      candidate.world);
     const SmoothCost smooth = cost.of(parameters, guard_);
     Eigen::VectorXd p = parameters.start();
     if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {
@@ -117,25 +134,29 @@ class LinearRun {
       o.longest_step = 3 * spacing;
       // Where candidates are only compared, a rough minimum tells them apart.
       o.smallest_step = (model == options_.model && candidate_is_alone ? 0.01 : 0.04) * spacing;
-      if (options_.similarity.is(SimilarityKind::ssd)) o.curvature = cost.ssd_curvature_of(parameters);
+      if (options_.similarity.is(SimilarityKind::ssd))
+        o.curvature = cost.ssd_curvature_of(parameters);
       candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer_);
     } else {
       const PlainCost plain = [&](const Eigen::VectorXd& q) { return smooth(q, nullptr); };
       const double coarseness = spacing / levels_.spacing_mm(levels_.count() - 1);
       PowellOptions o;
-      o.resolution = Eigen::VectorXd::Constant(p.size(), coarseness * options_.resolution.degrees * EIGEN_PI / 180 * radius);
+      o.resolution = Eigen::VectorXd::Constant(
+          p.size(), coarseness * options_.resolution.degrees * EIGEN_PI / 180 * radius);
       o.resolution.segment<3>(3).setConstant(coarseness * options_.resolution.mm);
       o.max_rounds = iterations;
       o.first_step = spacing;
       o.smallest_step = 0.02 * spacing;
-      candidate.cost = options_.search == LinearSearch::hill ? minimize_hill(plain, p, o, record, observer_)
-                                                             : minimize_powell(plain, p, o, record, observer_);
+      candidate.cost = options_.search == LinearSearch::hill
+                           ? minimize_hill(plain, p, o, record, observer_)
+                           : minimize_powell(plain, p, o, record, observer_);
     }
     candidate.world = parameters.affine(p);
   }
 
   /// The blocks decide, unless the start is to be kept where the measure prefers it.
-  void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost, LinearResult& result, LevelRecord& record) {
+  void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost,
+              LinearResult& result, LevelRecord& record) {
     result.cost_before = cost.evaluate(start);
     const bool lost = result.cost_before < found.cost;  // not so where the start has no overlap
     const bool moved = edge_movement(start, found.world) > levels_.spacing_mm(levels_.count() - 1);
@@ -143,22 +164,26 @@ class LinearRun {
     const bool contested = result.cost_before < found.cost && moved && options_.keep_better_start;
     if (lost || contested) {
       found = {start, result.cost_before};
-      result.warnings.push_back("no transform was found that is better than the start, so the result is the start");
+      result.warnings.push_back(
+          "no transform was found that is better than the start, so the result is the start");
     }
     result.cost_after = found.cost;
   }
 
-  /// Unasked only where slices are thin: a block of four thick ones (PET: 32 mm of a head) spans structures, it holds none.
+  /// Unasked only where slices are thin: a block of four thick ones (PET: 32 mm of a head) spans
+  /// structures, it holds none.
   bool uses_blocks() const {
     constexpr double thickest = 6.0 / 80;  // of the radius
-    const bool thick = levels_[levels_.count() - 1].fixed.geometry().spacing.maxCoeff() > thickest * levels_.fixed_content().radius_mm;
+    const bool thick = levels_[levels_.count() - 1].fixed.geometry().spacing.maxCoeff() >
+                       thickest * levels_.fixed_content().radius_mm;
     return options_.refines() && !(thick && options_.refinement == LinearRefinement::automatic);
   }
 
   /// How far the object's edge lies apart under two transforms, mm, roughly.
   double edge_movement(const Eigen::Affine3d& a, const Eigen::Affine3d& b) const {
     const ContentExtent& content = levels_.fixed_content();
-    return (a * content.center - b * content.center).norm() + content.radius_mm * (a.linear() - b.linear()).norm();
+    return (a * content.center - b * content.center).norm() +
+           content.radius_mm * (a.linear() - b.linear()).norm();
   }
 
   void refine_found(LinearCandidate& found, LinearCost& cost, LevelRecord& record) {
@@ -204,29 +229,35 @@ std::optional<LinearRefinement> parse_linear_refinement(std::string_view name) {
 }
 
 bool LinearOptions::refines() const {
-  return refinement == LinearRefinement::blocks || (refinement == LinearRefinement::automatic && search == LinearSearch::automatic);
+  return refinement == LinearRefinement::blocks ||
+         (refinement == LinearRefinement::automatic && search == LinearSearch::automatic);
 }
 
 int LinearOptions::iterations_of_level(int level, int levels_kept) const {
   constexpr int usual[] = {40, 30, 15, 6};
   if (iterations.empty()) return usual[std::min(level, 3)];
-  return iterations.size() == 1 ? iterations[0] : iterations[iterations.size() - std::size_t(levels_kept - level)];
+  return iterations.size() == 1 ? iterations[0]
+                                : iterations[iterations.size() - std::size_t(levels_kept - level)];
 }
 
 void LinearOptions::validate() const {
   require(levels >= 1 && levels <= 8, "LinearOptions::levels must lie between 1 and 8");
   require(iterations.size() <= 1 || int(iterations.size()) == levels,
-          "LinearOptions::iterations takes one value or one per level (" + std::to_string(levels) + "), coarse to fine");
+          "LinearOptions::iterations takes one value or one per level (" + std::to_string(levels) +
+              "), coarse to fine");
   for (int n : iterations) require(n >= 0, "LinearOptions::iterations must not be negative");
   similarity.validate();
-  require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 && resolution.degrees <= 10,
+  require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 &&
+              resolution.degrees <= 10,
           "LinearOptions::resolution must lie between 0 and 10");
-  require(smallest_overlap >= 0 && smallest_overlap <= 1, "LinearOptions::smallest_overlap must lie between 0 and 1");
+  require(smallest_overlap >= 0 && smallest_overlap <= 1,
+          "LinearOptions::smallest_overlap must lie between 0 and 1");
   require(initial.matrix().allFinite() && initial.linear().determinant() > 1e-6,
           "LinearOptions::initial is not an invertible affine that keeps left and right");
 }
 
-LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LinearOptions& options, Observer* observer) {
+LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                             const LinearOptions& options, Observer* observer) {
   options.validate();
   require_on_device(ctx, fixed.image(), moving.image());
   Observer silent;
@@ -238,17 +269,19 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
     char percent[32];
     std::snprintf(percent, sizeof percent, "%.1f", 100 * result.overlap_after);
     throw RegistrationError("the images do not overlap enough (" + std::string(percent) +
-                            " % of the fixed voxels fall on the moving image); bring their centres together by LevelOptions::initial");
+                            " % of the fixed voxels fall on the moving image); bring their centres "
+                            "together by LevelOptions::initial");
   }
   result.seconds = seconds_since(start);
   return result;
 }
 
-LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options,
-                             const Masks& masks, Observer* observer) {
+LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                             const LinearOptions& options, const Masks& masks, Observer* observer) {
   options.validate();
-  return with_prepared(fixed, moving, masks,
-                       [&](PreparedImage& f, PreparedImage& m) { return register_linear(ctx, f, m, options, observer); });
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_linear(ctx, f, m, options, observer);
+  });
 }
 
 }  // namespace freeflow

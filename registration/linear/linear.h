@@ -1,5 +1,5 @@
-// Linear registration: the rigid, similarity, 9-parameter or affine transform that brings moving(phi(x)) to match fixed(x),
-// coarse to fine.
+// Linear registration: the rigid, similarity, 9-parameter or affine transform that brings
+// moving(phi(x)) to match fixed(x), coarse to fine.
 #pragma once
 
 #include <optional>
@@ -15,36 +15,43 @@
 namespace freeflow {
 
 enum class LinearSearch {
-  /// Overview: all rotations on the coarsest level, in batches; the best few and the start refined by `gradient`.
+  /// Overview: all rotations on the coarsest level, in batches; the best few and the start refined
+  /// by `gradient`.
   /// Good when: nothing is known of the start. The default.
   automatic,
-  /// Overview: descent along the gradient from the start, level by level: BFGS, for SSD Gauss-Newton.
+  /// Overview: descent along the gradient from the start, level by level: BFGS, for SSD
+  /// Gauss-Newton.
   /// Good when: the start is within about 20 degrees and a quarter of the object.
   gradient,
-  /// Overview: Powell's directions from the start, level by level, with a resolution per parameter and a memory (Shams 2010).
+  /// Overview: Powell's directions from the start, level by level, with a resolution per parameter
+  /// and a memory (Shams 2010).
   /// Good when: the gradient is not to be trusted. Several times the evaluations of `gradient`.
   powell,
   /// Overview: hill climbing from the start, level by level (Ledig 2010).
   hill,
-  /// Overview: FLIRT's four stages as Li 2016 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three candidates and their neighbours at
-  /// 4 mm, 7, 9 and 12 parameters at 2 mm, all at 1 mm, by Powell's search.
+  /// Overview: FLIRT's four stages as Li 2016 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three
+  /// candidates and their neighbours at 4 mm, 7, 9 and 12 parameters at 2 mm, all at 1 mm, by
+  /// Powell's search.
   /// Good when: its results are to be compared. `automatic` is as robust and faster.
   flirt
 };
 std::optional<LinearSearch> parse_linear_search(std::string_view name);
 
 enum class LinearRefinement {
-  /// Blocks where the search is automatic: two heads differ in ways that no linear transform follows, and then the measure of the whole is
-  /// the largest structure's. Its answer stays where half of the blocks agree with it, as for one object moved rigidly, and where slices
-  /// are thicker than 6 mm (of a head), as in PET.
+  /// Blocks where the search is automatic: two heads differ in ways that no linear transform
+  /// follows, and then the measure of the whole is the largest structure's. Its answer stays where
+  /// half of the blocks agree with it, as for one object moved rigidly, and where slices are
+  /// thicker than 6 mm (of a head), as in PET.
   automatic,
-  /// After the search, on the finest level: blocks matched by correlation, and the transform fitted to the best 30 % (Ourselin 2001).
+  /// After the search, on the finest level: blocks matched by correlation, and the transform fitted
+  /// to the best 30 % (Ourselin 2001).
   blocks,
   none
 };
 std::optional<LinearRefinement> parse_linear_refinement(std::string_view name);
 
-/// Powell's search evaluates nothing nearer than this to a point that it has evaluated; in proportion on coarser levels.
+/// Powell's search evaluates nothing nearer than this to a point that it has evaluated; in
+/// proportion on coarser levels.
 struct PowellResolution {
   double mm = 0.02;       ///< of translations
   double degrees = 0.05;  ///< of rotations; scales and skews: what moves the head's edge as far
@@ -55,31 +62,39 @@ struct LinearOptions {
   LinearModel model = LinearModel::affine;
   LinearSearch search = LinearSearch::automatic;
   LinearRefinement refinement = LinearRefinement::automatic;
-  /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than the images are left out.
+  /// Of about 8, 4 and 2 mm for a head (a fourth: 1 mm, seven times the work); levels finer than
+  /// the images are left out.
   int levels = 3;
-  /// Before a nonrigid stage: where the blocks lead to a worse measure than the start's, as where organs slide along a wall that stays, no
-  /// linear transform helps, and the start is kept. The nonrigid stage follows the organs; it does not bring the wall back.
+  /// Before a nonrigid stage: where the blocks lead to a worse measure than the start's, as where
+  /// organs slide along a wall that stays, no linear transform helps, and the start is kept. The
+  /// nonrigid stage follows the organs; it does not bring the wall back.
   bool keep_better_start = false;
-  std::vector<int> iterations;     ///< at most so many, one value or one per level, coarse to fine; empty: 40, 30, 15, 6
+  std::vector<int> iterations;     ///< at most so many, one value or one per level, coarse to fine;
+                                   ///< empty: 40, 30, 15, 6
   PowellResolution resolution;     ///< of the searches powell and flirt; zeros: no memory
   double smallest_overlap = 0.05;  ///< of the fixed voxels; less is a failure
-  Eigen::Affine3d initial = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
+  /// world transform, fixed point to moving point (mm, LPS)
+  Eigen::Affine3d initial = Eigen::Affine3d::Identity();
 
   /// Throws InvalidArgument with the field, as LinearOptions::field, and its mend.
   void validate() const;
-  /// Level of those kept: coarse levels of small images, which would repeat a finer one, are left out.
+  /// Level of those kept: coarse levels of small images, which would repeat a finer one, are left
+  /// out.
   int iterations_of_level(int level, int levels_kept) const;
-  bool refines() const;  ///< by blocks, at the end; the automatic choice still leaves thick slices out
+  /// Whether it is refined by blocks at the end; the automatic choice still leaves thick slices
+  /// out.
+  bool refines() const;
 };
 
-/// Registers. Fixed and moving may live on different grids; the context's device holds them. Throws InvalidArgument for unusable options,
-/// geometry or device,
-/// RegistrationError for images without content and when the overlap found is below options.smallest_overlap (with the fraction),
+/// Registers. Fixed and moving may live on different grids; the context's device holds them. Throws
+/// InvalidArgument for unusable options, geometry or device, RegistrationError for images without
+/// content and when the overlap found is below options.smallest_overlap (with the fraction),
 /// DeviceError, and Cancelled when the observer asks.
-LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const LinearOptions& options = {},
-                             const Masks& masks = {}, Observer* observer = nullptr);
-/// The same of images that are kept for further registrations.
-LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LinearOptions& options = {},
+LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                             const LinearOptions& options = {}, const Masks& masks = {},
                              Observer* observer = nullptr);
+/// The same of images that are kept for further registrations.
+LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                             const LinearOptions& options = {}, Observer* observer = nullptr);
 
 }  // namespace freeflow

@@ -4,9 +4,13 @@
 
 namespace freeflow {
 
-LinearCost::LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed, const Volume<float>& moving)
-    : ctx_(ctx), measure_(measure), fixed_(fixed), moving_(moving), force_(ctx, 3 * fixed.extent().count()), sums_(ctx, fixed.extent()) {
-  measure.prepare(ctx, {fixed, moving, index_map(fixed.geometry(), Eigen::Affine3d::Identity(), moving.geometry())});
+LinearCost::LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed,
+                       const Volume<float>& moving)
+    : ctx_(ctx), measure_(measure), fixed_(fixed), moving_(moving),
+      force_(ctx, 3 * fixed.extent().count()), sums_(ctx, fixed.extent()) {
+  measure.prepare(
+      ctx,
+      {fixed, moving, index_map(fixed.geometry(), Eigen::Affine3d::Identity(), moving.geometry())});
 }
 
 double LinearCost::evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient) {
@@ -27,20 +31,25 @@ SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard
     const Eigen::Affine3d world = parameters.affine(p);
     constexpr double most = 3;  // beyond, the transform has run away from the images
     const double determinant = world.linear().determinant();
-    if (!(determinant < most * most * most && determinant > 1 / (most * most * most)) || !guard.accepts(world)) return double(INFINITY);
+    if (!(determinant < most * most * most && determinant > 1 / (most * most * most)) ||
+        !guard.accepts(world))
+      return double(INFINITY);
     if (!gradient) return evaluate(world);
     Eigen::Matrix<double, 3, 4> by_world;
     const double cost = evaluate(world, &by_world);
     const Eigen::Matrix<double, 3, 4, Eigen::RowMajor> rows = by_world;
-    *gradient = parameters.jacobian(p).transpose() * Eigen::Map<const Eigen::Matrix<double, 12, 1>>(rows.data());
+    *gradient = parameters.jacobian(p).transpose() *
+                Eigen::Map<const Eigen::Matrix<double, 12, 1>>(rows.data());
     return cost;
   };
 }
 
-std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> LinearCost::ssd_curvature_of(const LinearParameters& parameters) {
+std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> LinearCost::ssd_curvature_of(
+    const LinearParameters& parameters) {
   if (!ssd_curvature_) ssd_curvature_.emplace(ctx_, fixed_.extent());
   return [this, &parameters](const Eigen::VectorXd& p, double cost) {
-    return ssd_curvature_->evaluate(ctx_, fixed_, moving_, parameters.affine(p), parameters.jacobian(p), cost);
+    return ssd_curvature_->evaluate(ctx_, fixed_, moving_, parameters.affine(p),
+                                    parameters.jacobian(p), cost);
   };
 }
 

@@ -14,15 +14,20 @@ namespace freeflow {
 
 class LinearCost {
  public:
-  /// Prepares the measure for the two images, which must outlive this. Allocates; nothing later does but the first ssd_curvature_of.
-  LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed, const Volume<float>& moving);
+  /// Prepares the measure for the two images, which must outlive this. Allocates; nothing later
+  /// does but the first ssd_curvature_of.
+  LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed,
+             const Volume<float>& moving);
 
-  /// Cost of a world transform, and its derivative with respect to the 3x4 matrix unless null. Waits once.
+  /// Cost of a world transform, and its derivative with respect to the 3x4 matrix unless null.
+  /// Waits once.
   double evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient = nullptr);
-  /// The same as a function of parameters; infinite where the guard refuses and where the volume changes more than 27-fold.
+  /// The same as a function of parameters; infinite where the guard refuses and where the volume
+  /// changes more than 27-fold.
   SmoothCost of(const LinearParameters& parameters, const OverlapGuard& guard);
   /// The Gauss-Newton curvature at p where the cost is; only for the sum of squared differences.
-  std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> ssd_curvature_of(const LinearParameters& parameters);
+  std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> ssd_curvature_of(
+      const LinearParameters& parameters);
   int evaluations() const { return evaluations_; }
 
  private:

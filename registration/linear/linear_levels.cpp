@@ -14,7 +14,8 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
   float low = std::numeric_limits<float>::infinity();
   for (float v : voxels)
     if (std::isfinite(v)) low = std::min(low, v);
-  if (!std::isfinite(low)) throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
+  if (!std::isfinite(low))
+    throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
   const Geometry& g = image.geometry();
   const Eigen::Affine3d to_world = g.index_to_world();
   const Extent n = g.extent;
@@ -31,9 +32,12 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
     mass += w;
     first += w * x;
   });
-  if (!(mass > 0)) return {g.center(), 0.5 * (to_world.linear() * Eigen::Vector3d(n.x, n.y, n.z)).norm()};
+  if (!(mass > 0))
+    return {g.center(), 0.5 * (to_world.linear() * Eigen::Vector3d(n.x, n.y, n.z)).norm()};
   const Eigen::Vector3d middle = first / mass;
-  sum_over([&](const Eigen::Vector3d& x, double w) { second += w * (to_world.linear() * (x - middle)).squaredNorm(); });
+  sum_over([&](const Eigen::Vector3d& x, double w) {
+    second += w * (to_world.linear() * (x - middle)).squaredNorm();
+  });
   return {to_world * middle, std::max(std::sqrt(5.0 / 3.0 * second / mass), g.spacing.minCoeff())};
 }
 
@@ -53,7 +57,9 @@ struct Decimation {
   }
 };
 
-Factors at_least(const Factors& a, const Factors& b) { return {std::max(a[0], b[0]), std::max(a[1], b[1]), std::max(a[2], b[2])}; }
+Factors at_least(const Factors& a, const Factors& b) {
+  return {std::max(a[0], b[0]), std::max(a[1], b[1]), std::max(a[2], b[2])};
+}
 
 }  // namespace
 

@@ -22,8 +22,9 @@ struct LinearLevel {
 
 class LinearLevels {
  public:
-  /// Levels of about 8, 4, 2 and 1 mm for a head, in proportion for smaller or larger objects; at most `levels`, coarse to fine, and none
-  /// finer than the images. Made from fine to coarse, each from the one before: a Gaussian of a Gaussian is a Gaussian.
+  /// Levels of about 8, 4, 2 and 1 mm for a head, in proportion for smaller or larger objects; at
+  /// most `levels`, coarse to fine, and none finer than the images. Made from fine to coarse, each
+  /// from the one before: a Gaussian of a Gaussian is a Gaussian.
   LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels);
 
   int count() const { return int(levels_.size()); }
@@ -39,7 +40,8 @@ class LinearLevels {
   ContentExtent fixed_content_, moving_content_;
 };
 
-/// Of an image as it is, on the host. Throws RegistrationError naming `what` when no voxel has a value.
+/// Of an image as it is, on the host. Throws RegistrationError naming `what` when no voxel has a
+/// value.
 ContentExtent content_extent(Context& ctx, const Volume<float>& image, const char* what);
 
 }  // namespace freeflow

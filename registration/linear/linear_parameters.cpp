@@ -9,7 +9,8 @@
 namespace freeflow {
 
 std::optional<LinearModel> parse_degrees_of_freedom(int dof) {
-  for (const LinearModel model : {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine})
+  for (const LinearModel model :
+       {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine})
     if (int(model) == dof) return model;
   return std::nullopt;
 }
@@ -24,12 +25,14 @@ std::optional<LinearModel> parse_linear_model(std::string_view name) {
 Eigen::Vector3d LinearDecomposition::euler_degrees() const {
   const Eigen::Matrix3d& r = rotation;
   const double y = std::asin(std::clamp(-r(2, 0), -1.0, 1.0));
-  return Eigen::Vector3d(std::atan2(r(2, 1), r(2, 2)), y, std::atan2(r(1, 0), r(0, 0))) * (180 / EIGEN_PI);
+  return Eigen::Vector3d(std::atan2(r(2, 1), r(2, 2)), y, std::atan2(r(1, 0), r(0, 0))) *
+         (180 / EIGEN_PI);
 }
 
 LinearDecomposition decompose(const Eigen::Affine3d& affine, const Eigen::Vector3d& center) {
   const Eigen::Matrix3d a = affine.linear();
-  require(affine.matrix().allFinite() && a.determinant() > 1e-6, "a linear transform must be invertible and must not mirror");
+  require(affine.matrix().allFinite() && a.determinant() > 1e-6,
+          "a linear transform must be invertible and must not mirror");
   const Eigen::HouseholderQR<Eigen::Matrix3d> qr(a);
   Eigen::Matrix3d q = qr.householderQ(), u = qr.matrixQR().triangularView<Eigen::Upper>();
   for (int i = 0; i < 3; ++i)
@@ -57,8 +60,10 @@ Eigen::Affine3d compose(const LinearDecomposition& parts, const Eigen::Vector3d&
   return affine;
 }
 
-LinearParameters::LinearParameters(LinearModel model, const Eigen::Vector3d& center, double radius_mm, const Eigen::Affine3d& start)
-    : model_(model), center_(center), radius_(radius_mm), start_(Eigen::VectorXd::Zero(int(model))) {
+LinearParameters::LinearParameters(LinearModel model, const Eigen::Vector3d& center,
+                                   double radius_mm, const Eigen::Affine3d& start)
+    : model_(model), center_(center), radius_(radius_mm),
+      start_(Eigen::VectorXd::Zero(int(model))) {
   const LinearDecomposition parts = decompose(start, center);
   base_ = parts.rotation;
   start_.segment<3>(3) = parts.translation;
@@ -82,7 +87,8 @@ Eigen::Affine3d LinearParameters::affine(const Eigen::VectorXd& p) const {
 }
 
 LinearJacobian LinearParameters::jacobian(const Eigen::VectorXd& p) const {
-  // Central differences of a smooth function in double: exact to about 1e-9, and no formula to keep in step with affine().
+  // Central differences of a smooth function in double: exact to about 1e-9, and no formula to keep
+  // in step with affine().
   const double h = 1e-5 * radius_;
   LinearJacobian result(12, count());
   for (int i = 0; i < count(); ++i) {
@@ -90,7 +96,8 @@ LinearJacobian LinearParameters::jacobian(const Eigen::VectorXd& p) const {
     q[i] = p[i] + h;
     const Eigen::Affine3d after = affine(q);
     q[i] = p[i] - h;
-    const Eigen::Matrix<double, 3, 4, Eigen::RowMajor> slope = (after.matrix() - affine(q).matrix()).topRows<3>() / (2 * h);
+    const Eigen::Matrix<double, 3, 4, Eigen::RowMajor> slope =
+        (after.matrix() - affine(q).matrix()).topRows<3>() / (2 * h);
     result.col(i) = Eigen::Map<const Eigen::Matrix<double, 12, 1>>(slope.data());
   }
   return result;

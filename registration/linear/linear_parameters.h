@@ -1,8 +1,9 @@
 // Rigid, similarity, 9-parameter and affine transforms as vectors of well-scaled parameters.
 //
-// phi(x) = A (x - c) + c + t with A = R exp(w) K S: rotation vector w on top of a base rotation R (so no angle is near a
-// singularity), unit upper triangular skew K, positive scales S. Every parameter is in millimetres: a unit step moves the
-// edge of the head, `radius` away from the centre c, by about one millimetre. Host only, double.
+// phi(x) = A (x - c) + c + t with A = R exp(w) K S: rotation vector w on top of a base rotation R
+// (so no angle is near a singularity), unit upper triangular skew K, positive scales S. Every
+// parameter is in millimetres: a unit step moves the edge of the head, `radius` away from the
+// centre c, by about one millimetre. Host only, double.
 #pragma once
 
 #include <optional>
@@ -29,13 +30,15 @@ struct LinearDecomposition {
   Eigen::Matrix3d rotation = Eigen::Matrix3d::Identity();
   Eigen::Vector3d translation = Eigen::Vector3d::Zero();  ///< mm, of the centre
   Eigen::Vector3d scale = Eigen::Vector3d::Ones();
-  Eigen::Vector3d skew = Eigen::Vector3d::Zero();  ///< entries xy, xz, yz of the unit triangular matrix
+  /// entries xy, xz, yz of the unit triangular matrix
+  Eigen::Vector3d skew = Eigen::Vector3d::Zero();
 
   /// Rotation about the fixed x, then y, then z axis, degrees.
   Eigen::Vector3d euler_degrees() const;
 };
 
-/// The only decomposition of its form. Throws InvalidArgument when the affine mirrors or is singular.
+/// The only decomposition of its form. Throws InvalidArgument when the affine mirrors or is
+/// singular.
 LinearDecomposition decompose(const Eigen::Affine3d& affine, const Eigen::Vector3d& center);
 Eigen::Affine3d compose(const LinearDecomposition& parts, const Eigen::Vector3d& center);
 
@@ -45,11 +48,13 @@ using LinearJacobian = Eigen::Matrix<double, 12, Eigen::Dynamic>;
 class LinearParameters {
  public:
   /// Parameters about `center` whose rotations start at that of `start`.
-  LinearParameters(LinearModel model, const Eigen::Vector3d& center, double radius_mm, const Eigen::Affine3d& start);
+  LinearParameters(LinearModel model, const Eigen::Vector3d& center, double radius_mm,
+                   const Eigen::Affine3d& start);
 
   int count() const { return int(model_); }
   double radius_mm() const { return radius_; }
-  /// The vector of `start`, or of the transform of this model nearest to it (what is not free in the model is dropped).
+  /// The vector of `start`, or of the transform of this model nearest to it (what is not free in
+  /// the model is dropped).
   const Eigen::VectorXd& start() const { return start_; }
   Eigen::Affine3d affine(const Eigen::VectorXd& p) const;
   LinearJacobian jacobian(const Eigen::VectorXd& p) const;

@@ -10,11 +10,14 @@
 namespace freeflow {
 
 struct LinearResult {
-  Eigen::Affine3d affine = Eigen::Affine3d::Identity();  ///< world transform, fixed point to moving point (mm, LPS)
-  Eigen::Vector3d center = Eigen::Vector3d::Zero();      ///< the fixed image's centre of mass, about which the parts are
+  /// world transform, fixed point to moving point (mm, LPS)
+  Eigen::Affine3d affine = Eigen::Affine3d::Identity();
+  /// the fixed image's centre of mass, about which the parts are
+  Eigen::Vector3d center = Eigen::Vector3d::Zero();
   LinearDecomposition parts;
-  double overlap_before = 0, overlap_after = 0;  ///< share of the fixed voxels that fall on moving ones
-  double cost_before = 0, cost_after = 0;        ///< of the measure on the finest level
+  double overlap_before = 0,
+         overlap_after = 0;                ///< share of the fixed voxels that fall on moving ones
+  double cost_before = 0, cost_after = 0;  ///< of the measure on the finest level
   std::vector<LevelRecord> levels;
   std::vector<std::string> warnings;  ///< sentences for the user
   double seconds = 0;

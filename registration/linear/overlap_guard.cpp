@@ -5,7 +5,8 @@
 
 namespace freeflow {
 
-OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving) : moving_(moving.geometry()) {
+OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving)
+    : moving_(moving.geometry()) {
   constexpr std::size_t most_points = 1024;
   const std::vector<float> f = fixed.to_host(ctx), m = moving.to_host(ctx);
   const Eigen::Affine3d to_world = fixed.geometry().index_to_world();
@@ -14,7 +15,8 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
   const std::size_t stride = (f.size() / most_points) | 1;
   for (std::size_t i = 0; i < f.size(); i += stride)
     if (std::isfinite(f[i])) {
-      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y), double(i / (std::size_t(n.x) * n.y)));
+      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y),
+                                                           double(i / (std::size_t(n.x) * n.y)));
       for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
     }
   for (float v : m) valid_.push_back(std::isfinite(v));
@@ -27,7 +29,8 @@ double OverlapGuard::overlap(const Eigen::Affine3d& world) const {
   const Eigen::Matrix<double, 3, 4> m = (moving_.world_to_index() * world).matrix().topRows<3>();
   const Extent n = moving_.extent;
   const double *px = points_[0].data(), *py = points_[1].data(), *pz = points_[2].data();
-  constexpr int at_once = 256;  // a search asks thousands of times: the first loop is to run in vector registers
+  // a search asks thousands of times: the first loop is to run in vector registers
+  constexpr int at_once = 256;
   int voxel[at_once], inside = 0;
   for (int begin = 0; begin < count; begin += at_once) {
     const int end = std::min(begin + at_once, count);
@@ -37,7 +40,8 @@ double OverlapGuard::overlap(const Eigen::Affine3d& world) const {
       const double y = m(1, 0) * px[i] + m(1, 1) * py[i] + m(1, 2) * pz[i] + m(1, 3) + 0.5;
       const double z = m(2, 0) * px[i] + m(2, 1) * py[i] + m(2, 2) * pz[i] + m(2, 3) + 0.5;
       const bool in = (x >= 0) & (y >= 0) & (z >= 0) & (x < n.x) & (y < n.y) & (z < n.z);
-      voxel[i - begin] = in ? (int(in ? z : 0) * n.y + int(in ? y : 0)) * n.x + int(in ? x : 0) : outside;
+      voxel[i - begin] =
+          in ? (int(in ? z : 0) * n.y + int(in ? y : 0)) * n.x + int(in ? x : 0) : outside;
     }
     for (int i = begin; i < end; ++i) inside += valid_[std::size_t(voxel[i - begin])];
   }

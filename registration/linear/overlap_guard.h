@@ -1,5 +1,6 @@
-// Private: keeps a linear search from shrinking the overlap. Statistics of a sliver of two images can look better than those of the
-// right answer; so a transform that loses too much of the overlap that is known to be possible is refused.
+// Private: keeps a linear search from shrinking the overlap. Statistics of a sliver of two images
+// can look better than those of the right answer; so a transform that loses too much of the overlap
+// that is known to be possible is refused.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace freeflow {
 
 class OverlapGuard {
  public:
-  /// Reads the two images of a coarse level (NaN: outside the masks) once; then works on the host, on at most about 1000 of the fixed
-  /// points.
+  /// Reads the two images of a coarse level (NaN: outside the masks) once; then works on the host,
+  /// on at most about 1000 of the fixed points.
   OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving);
 
   /// Share of the fixed points whose nearest moving voxel has a value.

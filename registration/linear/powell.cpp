@@ -31,11 +31,12 @@ void append(LevelRecord& level, Observer& observer, double cost, double step) {
 
 double finite_or_worst(double v) { return std::isfinite(v) ? v : 1e30; }
 
-/// Minimum along a line by bracketing and golden section with parabolic steps (Brent, after Numerical Recipes 10.2), to `tolerance`.
-/// t = 0 has value f0. Returns the best t and its value.
+/// Minimum along a line by bracketing and golden section with parabolic steps (Brent, after
+/// Numerical Recipes 10.2), to `tolerance`. t = 0 has value f0. Returns the best t and its value.
 class LineSearch {
  public:
-  LineSearch(const std::function<double(double)>& f, double tolerance) : f_(f), tolerance_(tolerance) {}
+  LineSearch(const std::function<double(double)>& f, double tolerance)
+      : f_(f), tolerance_(tolerance) {}
 
   std::pair<double, double> run(double f0, double step) {
     double a = 0, fa = f0, b = step, fb = f_(b);
@@ -66,8 +67,9 @@ class LineSearch {
       if (denominator > 0) numerator = -numerator;
       denominator = std::abs(denominator);
       double step;
-      const bool parabola = denominator > 0 && std::abs(numerator) < std::abs(0.5 * denominator * before) &&
-                            numerator > denominator * (low - x) && numerator < denominator * (high - x);
+      const bool parabola =
+          denominator > 0 && std::abs(numerator) < std::abs(0.5 * denominator * before) &&
+          numerator > denominator * (low - x) && numerator < denominator * (high - x);
       if (parabola) {
         before = last;
         step = numerator / denominator;
@@ -75,7 +77,8 @@ class LineSearch {
         before = x >= middle ? low - x : high - x;
         step = golden * before;
       }
-      if (std::abs(step) < tolerance_) step = std::copysign(tolerance_, parabola ? middle - x : step);
+      if (std::abs(step) < tolerance_)
+        step = std::copysign(tolerance_, parabola ? middle - x : step);
       last = step;
       const double u = x + step, fu = f_(u);
       if (fu <= fx) {
@@ -102,7 +105,8 @@ class LineSearch {
 
 }  // namespace
 
-double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options, LevelRecord& level, Observer& observer) {
+double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options,
+                       LevelRecord& level, Observer& observer) {
   RememberedCost remembered(cost, options.resolution);
   const Eigen::Index n = p.size();
   Eigen::MatrixXd directions = Eigen::MatrixXd::Identity(n, n);
@@ -110,7 +114,9 @@ double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOp
   append(level, observer, value, 0);
   level.stopped_because = "reached the number of iterations";
   const auto search_along = [&](const Eigen::VectorXd& direction, double step) {
-    const std::function<double(double)> along = [&](double t) { return finite_or_worst(remembered(p + t * direction)); };
+    const std::function<double(double)> along = [&](double t) {
+      return finite_or_worst(remembered(p + t * direction));
+    };
     const auto [t, found] = LineSearch(along, options.smallest_step).run(value, step);
     if (!(found < value)) return;
     p += t * direction;
@@ -121,7 +127,8 @@ double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOp
     const double value_before = value;
     double largest_gain = 0;
     Eigen::Index steepest = 0;
-    const double step = round == 0 ? options.first_step : std::max(0.5 * options.first_step, 4 * options.smallest_step);
+    const double step = round == 0 ? options.first_step
+                                   : std::max(0.5 * options.first_step, 4 * options.smallest_step);
     for (Eigen::Index i = 0; i < n; ++i) {
       const double start = value;
       search_along(directions.col(i), step);
@@ -137,10 +144,12 @@ double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOp
       level.stopped_because = "converged";
       break;
     }
-    // Powell's rule: the round's mean direction replaces the one of the largest gain where the cost still falls along it.
+    // Powell's rule: the round's mean direction replaces the one of the largest gain where the cost
+    // still falls along it.
     const double beyond = finite_or_worst(remembered(p + moved));
     const double a = value_before - value - largest_gain, b = value_before - beyond;
-    if (beyond < value_before && 2 * (value_before - 2 * value + beyond) * a * a < largest_gain * b * b) {
+    if (beyond < value_before &&
+        2 * (value_before - 2 * value + beyond) * a * a < largest_gain * b * b) {
       const Eigen::VectorXd mean = moved / length;
       search_along(mean, length);
       directions.col(steepest) = directions.col(n - 1);
@@ -150,7 +159,8 @@ double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOp
   return value;
 }
 
-double minimize_hill(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options, LevelRecord& level, Observer& observer) {
+double minimize_hill(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options,
+                     LevelRecord& level, Observer& observer) {
   double value = finite_or_worst(cost(p));
   append(level, observer, value, 0);
   level.stopped_because = "reached the number of iterations";

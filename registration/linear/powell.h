@@ -1,5 +1,6 @@
-// Private: Powell's direction-set search with a resolution per parameter (Shams 2010, section 3.7): evaluated points are remembered,
-// and nothing nearer than the resolution to one of them is evaluated again. Needs no gradient.
+// Private: Powell's direction-set search with a resolution per parameter (Shams 2010, section 3.7):
+// evaluated points are remembered, and nothing nearer than the resolution to one of them is
+// evaluated again. Needs no gradient.
 #pragma once
 
 #include <functional>
@@ -14,10 +15,12 @@ namespace freeflow {
 
 using PlainCost = std::function<double(const Eigen::VectorXd& p)>;
 
-/// A cost with a memory. Points are near when they differ by less than the resolution in every parameter.
+/// A cost with a memory. Points are near when they differ by less than the resolution in every
+/// parameter.
 class RememberedCost {
  public:
-  RememberedCost(PlainCost cost, const Eigen::VectorXd& resolution) : cost_(std::move(cost)), resolution_(resolution) {}
+  RememberedCost(PlainCost cost, const Eigen::VectorXd& resolution)
+      : cost_(std::move(cost)), resolution_(resolution) {}
   double operator()(const Eigen::VectorXd& p);
   int evaluations() const { return int(points_.size()); }
   int recalls() const { return recalls_; }
@@ -37,10 +40,14 @@ struct PowellOptions {
   int max_rounds = 20;
 };
 
-/// Lowers the cost from p, in place. Appends a record per round. Returns the cost. Throws Cancelled when the observer asks.
-double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options, LevelRecord& level, Observer& observer);
+/// Lowers the cost from p, in place. Appends a record per round. Returns the cost. Throws Cancelled
+/// when the observer asks.
+double minimize_powell(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options,
+                       LevelRecord& level, Observer& observer);
 
-/// Hill climbing (Ledig 2010, section 3.2): the best of all steps up and down each parameter; where none is better, half the step.
-double minimize_hill(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options, LevelRecord& level, Observer& observer);
+/// Hill climbing (Ledig 2010, section 3.2): the best of all steps up and down each parameter; where
+/// none is better, half the step.
+double minimize_hill(const PlainCost& cost, Eigen::VectorXd& p, const PowellOptions& options,
+                     LevelRecord& level, Observer& observer);
 
 }  // namespace freeflow

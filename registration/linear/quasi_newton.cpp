@@ -20,13 +20,15 @@ void append(LevelRecord& level, Observer& observer, double cost, double step) {
   observer.on_iteration(level);
 }
 
-/// The BFGS update of the inverse Hessian; left out where the curvature along the step is not positive.
+/// The BFGS update of the inverse Hessian; left out where the curvature along the step is not
+/// positive.
 void update(Eigen::MatrixXd& h, const Eigen::VectorXd& step, const Eigen::VectorXd& change) {
   const double curvature = step.dot(change);
   if (!(curvature > 1e-12 * step.norm() * change.norm())) return;
   const Eigen::Index n = step.size();
   if (h.size() == 0) h = Eigen::MatrixXd::Identity(n, n) * (curvature / change.squaredNorm());
-  const Eigen::MatrixXd left = Eigen::MatrixXd::Identity(n, n) - step * change.transpose() / curvature;
+  const Eigen::MatrixXd left =
+      Eigen::MatrixXd::Identity(n, n) - step * change.transpose() / curvature;
   h = (left * h * left.transpose() + step * step.transpose() / curvature).eval();
 }
 
@@ -40,8 +42,9 @@ Eigen::MatrixXd inverse(const Eigen::MatrixXd& curvature) {
 
 }  // namespace
 
-double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::MatrixXd& inverse_hessian,
-                             const QuasiNewtonOptions& options, LevelRecord& level, Observer& observer) {
+double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p,
+                             Eigen::MatrixXd& inverse_hessian, const QuasiNewtonOptions& options,
+                             LevelRecord& level, Observer& observer) {
   Eigen::VectorXd gradient, trial_gradient;
   double value = cost(p, &gradient);
   append(level, observer, value, 0);
@@ -51,7 +54,8 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
     return value;
   }
   bool retried = false;
-  int idle = 0;  // iterations in a row that gained next to nothing: a bent valley has such stretches
+  // iterations in a row that gained next to nothing: a bent valley has such stretches
+  int idle = 0;
   for (int iteration = 0; iteration < options.max_iterations; ++iteration) {
     if (observer.stop_requested()) throw Cancelled{};
     if (options.curvature) inverse_hessian = inverse(options.curvature(p, value));
@@ -60,8 +64,9 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
       level.stopped_because = "the gradient vanished";
       break;
     }
-    Eigen::VectorXd direction =
-        inverse_hessian.size() ? Eigen::VectorXd(-inverse_hessian * gradient) : -gradient * (options.first_step / largest);
+    Eigen::VectorXd direction = inverse_hessian.size()
+                                    ? Eigen::VectorXd(-inverse_hessian * gradient)
+                                    : -gradient * (options.first_step / largest);
     if (!(direction.dot(gradient) < 0)) {
       inverse_hessian.resize(0, 0);
       direction = -gradient * (options.first_step / largest);
@@ -81,8 +86,10 @@ double minimize_quasi_newton(const SmoothCost& cost, Eigen::VectorXd& p, Eigen::
       t *= std::clamp(expected, 0.1, 0.5);
     }
     if (!accepted) {
-      level.stopped_because = reach <= 0.5 * options.smallest_step ? "converged" : "no step lowers the cost further";
-      if (!retried && !options.curvature && inverse_hessian.size() && reach > 4 * options.smallest_step) {
+      level.stopped_because =
+          reach <= 0.5 * options.smallest_step ? "converged" : "no step lowers the cost further";
+      if (!retried && !options.curvature && inverse_hessian.size() &&
+          reach > 4 * options.smallest_step) {
         inverse_hessian.resize(0, 0);  // perhaps the curvature of the coarser level misled
         retried = true;
         continue;

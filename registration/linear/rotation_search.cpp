@@ -13,7 +13,8 @@ std::vector<Eigen::Matrix3d> spread_rotations(int count) {
   for (int i = 0; i < count; ++i) {
     const double s = i + 0.5, t = s / count, inner = std::sqrt(t), outer = std::sqrt(1 - t);
     const double alpha = 2 * EIGEN_PI * s / phi, beta = 2 * EIGEN_PI * s / psi;
-    const Eigen::Quaterniond q(outer * std::cos(beta), inner * std::sin(alpha), inner * std::cos(alpha), outer * std::sin(beta));
+    const Eigen::Quaterniond q(outer * std::cos(beta), inner * std::sin(alpha),
+                               inner * std::cos(alpha), outer * std::sin(beta));
     rotations.push_back(q.normalized().toRotationMatrix());
   }
   return rotations;
@@ -25,11 +26,13 @@ namespace {
 class AboutCenters {
  public:
   AboutCenters(const LinearLevels& levels, const Eigen::Affine3d& start)
-      : from_(levels.fixed_content().center), to_(levels.moving_content().center), start_(start.linear()),
-        shape_(decompose(start, from_).rotation.transpose() * start_) {}
+      : from_(levels.fixed_content().center), to_(levels.moving_content().center),
+        start_(start.linear()), shape_(decompose(start, from_).rotation.transpose() * start_) {}
 
   LinearCandidate unturned() const { return with_linear(start_); }
-  LinearCandidate turned(const Eigen::Matrix3d& rotation) const { return with_linear(rotation * shape_); }
+  LinearCandidate turned(const Eigen::Matrix3d& rotation) const {
+    return with_linear(rotation * shape_);
+  }
 
  private:
   LinearCandidate with_linear(const Eigen::Matrix3d& linear) const {
@@ -43,8 +46,10 @@ class AboutCenters {
   Eigen::Matrix3d start_, shape_;
 };
 
-/// Scores candidates, and from these learns which overlap is possible; takes back the scores of those that fall short of it.
-void score_first(CandidateSearch& search, OverlapGuard& guard, std::vector<LinearCandidate>& candidates, CandidateSampling sampling) {
+/// Scores candidates, and from these learns which overlap is possible; takes back the scores of
+/// those that fall short of it.
+void score_first(CandidateSearch& search, OverlapGuard& guard,
+                 std::vector<LinearCandidate>& candidates, CandidateSampling sampling) {
   guard.allow_for(search.score(candidates, sampling, 0));
   for (LinearCandidate& c : candidates)
     if (!guard.accepts(c.world)) c.cost = 0;
@@ -56,20 +61,27 @@ void stop_if_asked(Observer& observer) {
 
 }  // namespace
 
-std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting, const Eigen::Affine3d& start, int wanted) {
+std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting,
+                                              const Eigen::Affine3d& start, int wanted) {
   constexpr int grid = 600, beams = 16;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;
   CandidateSearch search(ctx, setting.levels[0], content, setting.record);
   const AboutCenters about(setting.levels, start);
   std::vector<LinearCandidate> all{{start, 0}, about.unturned()};
-  for (const Eigen::Matrix3d& rotation : spread_rotations(grid)) all.push_back(about.turned(rotation));
+  for (const Eigen::Matrix3d& rotation : spread_rotations(grid))
+    all.push_back(about.turned(rotation));
   score_first(search, setting.guard, all, CandidateSampling::nearest);
   // The start and its rotation keep a beam of their own whatever they score.
   std::vector<LinearCandidate> beam = distinct(all, content.center, 15, 0.25 * radius, beams);
   beam.insert(beam.begin(), all.begin(), all.begin() + 2);
-  search.score(beam, CandidateSampling::linear, setting.guard.smallest());  // as their neighbours are
-  const PatternStep steps[] = {{0.25 * radius, 18}, {0.25 * radius, 18}, {0.12 * radius, 10}, {0.12 * radius, 10}, {0.06 * radius, 5}};
+  search.score(beam, CandidateSampling::linear,
+               setting.guard.smallest());  // as their neighbours are
+  const PatternStep steps[] = {{0.25 * radius, 18},
+                               {0.25 * radius, 18},
+                               {0.12 * radius, 10},
+                               {0.12 * radius, 10},
+                               {0.06 * radius, 5}};
   for (const PatternStep& step : steps) {
     stop_if_asked(setting.observer);
     search.improve(beam, step, CandidateSampling::linear, setting.guard.smallest());
@@ -77,8 +89,8 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting&
   return distinct(beam, content.center, 20, 0.25 * radius, std::size_t(wanted));
 }
 
-std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting, const Eigen::Affine3d& start, bool rigid,
-                                          int wanted) {
+std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting,
+                                          const Eigen::Affine3d& start, bool rigid, int wanted) {
   constexpr int coarse_stride = 60, fine_stride = 18;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;
@@ -88,31 +100,40 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
     std::vector<Eigen::Matrix3d> about_axis[3], result;
     for (int axis = 0; axis < 3; ++axis)
       for (int degrees = 0; degrees < 360; degrees += stride)
-        about_axis[axis].push_back(Eigen::AngleAxisd(degrees * EIGEN_PI / 180, Eigen::Vector3d::Unit(axis)).toRotationMatrix());
+        about_axis[axis].push_back(
+            Eigen::AngleAxisd(degrees * EIGEN_PI / 180, Eigen::Vector3d::Unit(axis))
+                .toRotationMatrix());
     for (const Eigen::Matrix3d& z : about_axis[2])
       for (const Eigen::Matrix3d& y : about_axis[1])
         for (const Eigen::Matrix3d& x : about_axis[0]) result.push_back(z * y * x);
     return result;
   };
   std::vector<LinearCandidate> coarse;
-  for (const Eigen::Matrix3d& rotation : rotations(coarse_stride)) coarse.push_back(about.turned(rotation));
+  for (const Eigen::Matrix3d& rotation : rotations(coarse_stride))
+    coarse.push_back(about.turned(rotation));
   score_first(search, setting.guard, coarse, CandidateSampling::nearest);
   const double scale = rigid ? 0 : 0.1;
-  for (const PatternStep& step : {PatternStep{0.2 * radius, 0, scale}, {0.1 * radius, 0, scale}, {0.1 * radius, 0, 0.5 * scale}}) {
+  for (const PatternStep& step : {PatternStep{0.2 * radius, 0, scale},
+                                  {0.1 * radius, 0, scale},
+                                  {0.1 * radius, 0, 0.5 * scale}}) {
     stop_if_asked(setting.observer);
     search.improve(coarse, step, CandidateSampling::nearest, setting.guard.smallest());
   }
   std::vector<LinearCandidate> fine{{start, 0}, about.unturned()};
   const int n = 360 / coarse_stride, m = 360 / fine_stride;
-  const std::vector<Eigen::Matrix3d> fine_rotations = rotations(fine_stride), coarse_rotations = rotations(coarse_stride);
+  const std::vector<Eigen::Matrix3d> fine_rotations = rotations(fine_stride),
+                                     coarse_rotations = rotations(coarse_stride);
   fine.reserve(fine.size() + fine_rotations.size());
-  const auto nearest = [&](int i) { return (i * fine_stride + coarse_stride / 2) / coarse_stride % n; };
+  const auto nearest = [&](int i) {
+    return (i * fine_stride + coarse_stride / 2) / coarse_stride % n;
+  };
   for (int z = 0, i = 0; z < m; ++z)
     for (int y = 0; y < m; ++y)
       for (int x = 0; x < m; ++x, ++i) {
         const std::size_t near = std::size_t((nearest(z) * n + nearest(y)) * n + nearest(x));
         const Eigen::Translation3d to(coarse[near].world * content.center);
-        const Eigen::Matrix3d turn = fine_rotations[std::size_t(i)] * coarse_rotations[near].transpose();
+        const Eigen::Matrix3d turn =
+            fine_rotations[std::size_t(i)] * coarse_rotations[near].transpose();
         fine.push_back({to * Eigen::Affine3d(turn) * to.inverse() * coarse[near].world, 0});
       }
   stop_if_asked(setting.observer);
@@ -120,8 +141,8 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
   return distinct(fine, content.center, fine_stride, 0.25 * radius, std::size_t(wanted));
 }
 
-std::vector<LinearCandidate> perturb_flirt(Context& ctx, const SearchSetting& setting, int level, std::vector<LinearCandidate> candidates,
-                                           bool rigid) {
+std::vector<LinearCandidate> perturb_flirt(Context& ctx, const SearchSetting& setting, int level,
+                                           std::vector<LinearCandidate> candidates, bool rigid) {
   const ContentExtent& content = setting.levels.fixed_content();
   CandidateSearch search(ctx, setting.levels[level], content, setting.record);
   std::vector<LinearCandidate> all = candidates;

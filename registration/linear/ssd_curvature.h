@@ -1,4 +1,5 @@
-// Private: the Gauss-Newton curvature of the sum of squared differences with respect to a linear map.
+// Private: the Gauss-Newton curvature of the sum of squared differences with respect to a linear
+// map.
 #pragma once
 
 #include <Eigen/Core>
@@ -15,10 +16,11 @@ class SsdCurvature {
   SsdCurvature() = default;
   SsdCurvature(Context& ctx, Extent extent);
 
-  /// 2 J^T J in the parameters over the overlap, J the derivative of moving(world(x)), on the scale on which the squared differences sum
-  /// to `cost`. Waits once.
-  Eigen::MatrixXd evaluate(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving, const Eigen::Affine3d& world,
-                           const LinearJacobian& by_parameters, double cost);
+  /// 2 J^T J in the parameters over the overlap, J the derivative of moving(world(x)), on the scale
+  /// on which the squared differences sum to `cost`. Waits once.
+  Eigen::MatrixXd evaluate(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                           const Eigen::Affine3d& world, const LinearJacobian& by_parameters,
+                           double cost);
 
  private:
   Extent extent_;

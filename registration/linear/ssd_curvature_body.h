@@ -1,4 +1,5 @@
-// Private: the sums of ssd_curvature.h: products of two gradient components and two coordinates, by rows.
+// Private: the sums of ssd_curvature.h: products of two gradient components and two coordinates, by
+// rows.
 #pragma once
 
 #include <freeflow/core/reduce.h>
@@ -29,7 +30,8 @@ struct GradientRowBody {
   }
 };
 
-/// Terms 10 * pair + k: the pair with the k-th of xx, xy, xz, x, yy, yz, y, zz, z, 1; the last: squared differences.
+/// Terms 10 * pair + k: the pair with the k-th of xx, xy, xz, x, yy, yz, y, zz, z, 1; the last:
+/// squared differences.
 struct GradientMomentBody : SumBody {
   static constexpr int terms = 61;
   const double* rows;

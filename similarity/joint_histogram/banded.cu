@@ -1,6 +1,6 @@
-// Ikeda 2014, kernels 2 and 3: bins of 8 bits, four to a word, in a band around the diagonal in shared memory; bins off the band are
-// counted in global memory. A bin that overflows goes to global memory: alone (banded_flush, kernel 3), or with the whole histogram
-// (banded, kernel 2).
+// Ikeda 2014, kernels 2 and 3: bins of 8 bits, four to a word, in a band around the diagonal in
+// shared memory; bins off the band are counted in global memory. A bin that overflows goes to
+// global memory: alone (banded_flush, kernel 3), or with the whole histogram (banded, kernel 2).
 // Bound: atomics that return a value serialise on a hot bin.
 #include <freeflow/similarity/joint_histogram/packed_bins.cuh>
 #include <freeflow/similarity/joint_histogram/samples.cuh>
@@ -16,8 +16,11 @@ struct Band {
   int fixed_bins, moving_bins, width;
 
   explicit Band(const HistogramShape& shape)
-      : fixed_bins(shape.fixed_bins), moving_bins(shape.moving_bins), width((shape.moving_bins * 176 / 256 + 3) / 4 * 4) {}
-  __device__ int start(unsigned f) const { return int((2 * f + 1) * moving_bins / (2 * fixed_bins)) - width / 2; }
+      : fixed_bins(shape.fixed_bins), moving_bins(shape.moving_bins),
+        width((shape.moving_bins * 176 / 256 + 3) / 4 * 4) {}
+  __device__ int start(unsigned f) const {
+    return int((2 * f + 1) * moving_bins / (2 * fixed_bins)) - width / 2;
+  }
   __device__ unsigned words() const { return unsigned(fixed_bins * width / 4); }
   std::size_t bytes() const { return std::size_t(fixed_bins) * width; }
 };
@@ -40,11 +43,13 @@ __device__ void flush(unsigned* words, const Band& band, Count* histogram) {
 }
 
 template <class Keys, bool whole>
-__global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tiles, Band band, Count* histogram) {
+__global__ void __launch_bounds__(threads)
+    count_kernel(Keys keys, unsigned tiles, Band band, Count* histogram) {
   extern __shared__ unsigned words[];
   for (unsigned w = threadIdx.x; w < band.words(); w += threads) words[w] = 0;
   __syncthreads();
-  for (unsigned base = blockIdx.x * (threads / 32); base < tiles; base += gridDim.x * (threads / 32)) {
+  for (unsigned base = blockIdx.x * (threads / 32); base < tiles;
+       base += gridDim.x * (threads / 32)) {
     const unsigned tile = base + threadIdx.x / 32;
     bool overflow = false;
     if (tile < tiles) {
@@ -52,9 +57,12 @@ __global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tile
       keys.load(tile, threadIdx.x % 32, {0, unsigned(band.fixed_bins)}, key);
       for (int k = 0; k < Keys::vector; ++k) {
         if (key[k] == no_key) continue;
-        const unsigned f = key[k] / band.moving_bins, at = key[k] % band.moving_bins - unsigned(band.start(f));
+        const unsigned f = key[k] / band.moving_bins,
+                       at = key[k] % band.moving_bins - unsigned(band.start(f));
         if (at < unsigned(band.width))
-          overflow |= add_packed<8>(words, f * band.width + at, 1, [&](unsigned place, Count n) { spill(band, place, n, histogram); });
+          overflow |= add_packed<8>(words, f * band.width + at, 1, [&](unsigned place, Count n) {
+            spill(band, place, n, histogram);
+          });
         else
           atomicAdd(histogram + key[k], Count(1));
       }
@@ -71,13 +79,15 @@ __global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tile
 
 template <bool whole>
 void count(backend::Cuda cuda, const Counting& c) {
-  cuda_check(cudaMemsetAsync(c.histogram, 0, c.shape.bins() * sizeof(std::uint64_t), stream_of(cuda)));
+  cuda_check(
+      cudaMemsetAsync(c.histogram, 0, c.shape.bins() * sizeof(std::uint64_t), stream_of(cuda)));
   with_keys(c, [&]<class Keys>(const Keys& keys) {
     const Band band(c.shape);
     const auto kernel = count_kernel<Keys, whole>;
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(band.bytes())));
-    kernel<<<blocks_per_processor * DeviceLimits::current().processors, threads, band.bytes(), stream_of(cuda)>>>(
-        keys, keys.tiles(), band, reinterpret_cast<Count*>(c.histogram));
+    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    int(band.bytes())));
+    kernel<<<blocks_per_processor * DeviceLimits::current().processors, threads, band.bytes(),
+             stream_of(cuda)>>>(keys, keys.tiles(), band, reinterpret_cast<Count*>(c.histogram));
     cuda_check(cudaGetLastError());
   });
 }

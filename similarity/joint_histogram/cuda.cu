@@ -25,9 +25,12 @@ const CudaScheme& entry(HistogramScheme scheme) {
 
 }  // namespace
 
-void count_joint(backend::Cuda cuda, HistogramScheme scheme, const Counting& counting) { entry(scheme).count(cuda, counting); }
+void count_joint(backend::Cuda cuda, HistogramScheme scheme, const Counting& counting) {
+  entry(scheme).count(cuda, counting);
+}
 
-std::size_t scratch_bytes(backend::Cuda, HistogramScheme scheme, const HistogramShape& shape, std::size_t max_count) {
+std::size_t scratch_bytes(backend::Cuda, HistogramScheme scheme, const HistogramShape& shape,
+                          std::size_t max_count) {
   return entry(scheme).scratch_bytes(shape, max_count);
 }
 

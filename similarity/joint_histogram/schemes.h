@@ -6,7 +6,8 @@
 
 namespace freeflow {
 
-/// What a scheme is asked to do. The estimator is never parzen_both: its filter over the rows comes after the count.
+/// What a scheme is asked to do. The estimator is never parzen_both: its filter over the rows comes
+/// after the count.
 struct Counting {
   HistogramShape shape;
   HistogramInput input;
@@ -22,11 +23,13 @@ inline std::size_t count_of(const HistogramInput& input) {
 
 /// The schemes differ in how a GPU counts; the CPU takes every name and has one way (cpu.cpp).
 void count_joint(backend::Cpu, HistogramScheme, const Counting&);
-std::size_t scratch_bytes(backend::Cpu, HistogramScheme, const HistogramShape&, std::size_t max_count);
+std::size_t scratch_bytes(backend::Cpu, HistogramScheme, const HistogramShape&,
+                          std::size_t max_count);
 
 /// Picks the scheme (cuda.cu).
 void count_joint(backend::Cuda, HistogramScheme, const Counting&);
-std::size_t scratch_bytes(backend::Cuda, HistogramScheme, const HistogramShape&, std::size_t max_count);
+std::size_t scratch_bytes(backend::Cuda, HistogramScheme, const HistogramShape&,
+                          std::size_t max_count);
 
 /// One CUDA scheme: how much scratch it needs, and the count.
 struct CudaScheme {
@@ -34,7 +37,8 @@ struct CudaScheme {
   void (*count)(backend::Cuda, const Counting&);
 };
 
-extern const CudaScheme global_atomic_scheme, warp_private_scheme, thread_private_scheme, sort_and_count_scheme, multi_bin_cache_scheme,
-    multi_bin_skip_scheme, banded_scheme, banded_flush_scheme, shared_atomic_scheme;
+extern const CudaScheme global_atomic_scheme, warp_private_scheme, thread_private_scheme,
+    sort_and_count_scheme, multi_bin_cache_scheme, multi_bin_skip_scheme, banded_scheme,
+    banded_flush_scheme, shared_atomic_scheme;
 
 }  // namespace freeflow

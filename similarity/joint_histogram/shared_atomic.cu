@@ -1,13 +1,16 @@
-// One 32-bit histogram per block in shared memory, native atomics; every block stores its histogram and a second kernel adds
-// them up (a tenth of the cost of flushing by global atomics). Adding the constant 1 compiles to an atomic that counts
-// the lanes of a warp that hit one word, so a constant image costs no more than a random one. Packing two bins a word for
-// 256 x 256, as METHODS.md has it, loses that: real brains of 512x512x296 took 142 us, and 135 us with packed bins for the brightest rows
-// only. A histogram larger than a block's shared memory is shared out instead: some blocks count the upper rows, some the lower,
-// side by side, so that the second reading comes from L2 (88 us).
-// Weights: a 32-bit bin holds 65535 voxels' mass of 65536; blocks move theirs to 64-bit partials before that. Where a
-// whole warp holds the same row and value (background), one lane adds for all: weighted additions to one word serialise.
-// Bound: the images read once; or the shared atomics, about 4 cycles per warp each (twice as many where two blocks share the rows, 4 or 8
-// per voxel for weights).
+// One 32-bit histogram per block in shared memory, native atomics; every block stores its histogram
+// and a second kernel adds them up (a tenth of the cost of flushing by global atomics). Adding the
+// constant 1 compiles to an atomic that counts the lanes of a warp that hit one word, so a constant
+// image costs no more than a random one. Packing two bins a word for 256 x 256, as METHODS.md has
+// it, loses that: real brains of 512x512x296 took 142 us, and 135 us with packed bins for the
+// brightest rows only. A histogram larger than a block's shared memory is shared out instead: some
+// blocks count the upper rows, some the lower, side by side, so that the second reading comes from
+// L2 (88 us).
+// Weights: a 32-bit bin holds 65535 voxels' mass of 65536; blocks move theirs to 64-bit partials
+// before that. Where a whole warp holds the same row and value (background), one lane adds for all:
+// weighted additions to one word serialise. Bound: the images read once; or the shared atomics,
+// about 4 cycles per warp each (twice as many where two blocks share the rows, 4 or 8 per voxel for
+// weights).
 #include <freeflow/similarity/joint_histogram/samples.cuh>
 
 namespace freeflow {
@@ -21,7 +24,8 @@ struct Plan {
   int threads, rows, shares, copies;
   std::size_t shared_bytes;
 
-  Plan(const HistogramShape& shape, int threads_per_block, std::size_t count) : threads(threads_per_block) {
+  Plan(const HistogramShape& shape, int threads_per_block, std::size_t count)
+      : threads(threads_per_block) {
     const DeviceLimits limits = DeviceLimits::current();
     const int row_bytes = shape.moving_bins * 4, most_rows = limits.shared_per_block / row_bytes;
     shares = (shape.fixed_bins + most_rows - 1) / most_rows;
@@ -30,7 +34,8 @@ struct Plan {
     const std::size_t reserved = 1024;  // per block, by the driver
     const int fit = int(limits.shared_per_processor / (shared_bytes + reserved));
     const int resident = fit < 2048 / threads ? fit : 2048 / threads;
-    const int per_processor = resident < most_partials ? (resident < 1 ? 1 : resident) : most_partials;
+    const int per_processor =
+        resident < most_partials ? (resident < 1 ? 1 : resident) : most_partials;
     copies = useful(per_processor * limits.processors / shares, count);
   }
   dim3 grid() const { return dim3(shares, copies); }
@@ -54,10 +59,12 @@ __device__ unsigned beyond(unsigned word, unsigned bins) {
   return (bins <= 128 ? carried | word : carried & word) & high;
 }
 
-/// Bytes need next to no arithmetic. A row of bins is 256 >> shift words, so that a voxel's two bytes side by side, the moving one shifted
-/// up, are its byte offset but for a factor: per voxel one and a half instructions and the atomic. Where two blocks share 256 rows, the
-/// upper one flips the fixed byte's top bit, and what is then above 127 is the other's. Values beyond the bins are looked for in four
-/// voxels at a time; where there are any, the lane's voxels are checked one by one.
+/// Bytes need next to no arithmetic. A row of bins is 256 >> shift words, so that a voxel's two
+/// bytes side by side, the moving one shifted up, are its byte offset but for a factor: per voxel
+/// one and a half instructions and the atomic. Where two blocks share 256 rows, the upper one flips
+/// the fixed byte's top bit, and what is then above 127 is the other's. Values beyond the bins are
+/// looked for in four voxels at a time; where there are any, the lane's voxels are checked one by
+/// one.
 template <int shift, bool two_shares>
 struct ByteCounter {
   static constexpr unsigned width = 256 >> shift, threads = 1024;
@@ -67,7 +74,9 @@ struct ByteCounter {
   unsigned flip;  // 128 in the upper share
 
   __device__ void add(unsigned key) const {
-    if (!two_shares || key < 0x8000) atomicAdd(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(bins) + (key << (2 - shift))), 1u);
+    if (!two_shares || key < 0x8000)
+      atomicAdd(reinterpret_cast<unsigned*>(reinterpret_cast<char*>(bins) + (key << (2 - shift))),
+                1u);
   }
   __device__ void add_checked(unsigned f, unsigned m) const {
     if (f < fixed_bins && m < moving_bins) add((f ^ flip) << 8 | m << shift);
@@ -78,13 +87,15 @@ struct ByteCounter {
 #pragma unroll
     for (int w = 0; w < 4; ++w) bad |= beyond(f[w], fixed_bins) | beyond(m[w], moving_bins);
     if (bad) {
-      for (int k = 0; k < 16; ++k) add_checked(f[k / 4] >> (8 * (k % 4)) & 255, m[k / 4] >> (8 * (k % 4)) & 255);
+      for (int k = 0; k < 16; ++k)
+        add_checked(f[k / 4] >> (8 * (k % 4)) & 255, m[k / 4] >> (8 * (k % 4)) & 255);
       return;
     }
 #pragma unroll
     for (int w = 0; w < 4; ++w) {
       const unsigned upper = f[w] ^ flip * 0x01010101u, lower = m[w] << shift;
-      const unsigned first = __byte_perm(lower, upper, 0x5140), second = __byte_perm(lower, upper, 0x7362);
+      const unsigned first = __byte_perm(lower, upper, 0x5140),
+                     second = __byte_perm(lower, upper, 0x7362);
       add(first & 0xFFFF);
       add(first >> 16);
       add(second & 0xFFFF);
@@ -99,13 +110,15 @@ __global__ void __launch_bounds__(1024, shift == 0 ? 1 : 2)
   extern __shared__ unsigned bins[];
   using Counter = ByteCounter<shift, two_shares>;
   constexpr unsigned threads = Counter::threads, width = Counter::width;
-  const unsigned first = two_shares ? blockIdx.x * 128 : 0, fixed_bins = shape.fixed_bins, moving_bins = shape.moving_bins;
+  const unsigned first = two_shares ? blockIdx.x * 128 : 0, fixed_bins = shape.fixed_bins,
+                 moving_bins = shape.moving_bins;
   const unsigned rows = two_shares ? min(128u, fixed_bins - first) : fixed_bins;
   for (unsigned i = threadIdx.x; i < rows * width; i += threads) bins[i] = 0;
   __syncthreads();
   const Counter counter{pair, fixed_bins, moving_bins, bins, first};
   const unsigned quads = unsigned(pair.count / 16), stride = gridDim.y * threads;
-  const uint4 *fixed = reinterpret_cast<const uint4*>(pair.fixed), *moving = reinterpret_cast<const uint4*>(pair.moving);
+  const uint4 *fixed = reinterpret_cast<const uint4*>(pair.fixed),
+              *moving = reinterpret_cast<const uint4*>(pair.moving);
   for (unsigned i = blockIdx.y * threads + threadIdx.x; i < quads;) {
     if constexpr (shift == 0) {  // one block a multiprocessor: two loads in flight per thread
       const unsigned j = i + stride;
@@ -121,23 +134,28 @@ __global__ void __launch_bounds__(1024, shift == 0 ? 1 : 2)
     }
   }
   if (blockIdx.y == 0 && threadIdx.x < pair.count % 16)
-    counter.add_checked(pair.fixed[16 * std::size_t(quads) + threadIdx.x], pair.moving[16 * std::size_t(quads) + threadIdx.x]);
+    counter.add_checked(pair.fixed[16 * std::size_t(quads) + threadIdx.x],
+                        pair.moving[16 * std::size_t(quads) + threadIdx.x]);
   __syncthreads();
-  std::uint32_t* out = partial + std::size_t(blockIdx.y) * shape.bins() + std::size_t(first) * moving_bins;
+  std::uint32_t* out =
+      partial + std::size_t(blockIdx.y) * shape.bins() + std::size_t(first) * moving_bins;
   for (unsigned row = threadIdx.x / 32; row < rows; row += threads / 32)
-    for (unsigned m = threadIdx.x % 32; m < moving_bins; m += 32) out[row * moving_bins + m] = bins[row * width + m];
+    for (unsigned m = threadIdx.x % 32; m < moving_bins; m += 32)
+      out[row * moving_bins + m] = bins[row * width + m];
 }
 
 template <class Keys, int threads>
 __global__ void __launch_bounds__(threads, most_partials)
-    count_kernel(Keys keys, unsigned tiles, int rows, HistogramShape shape, std::uint32_t* partial) {
+    count_kernel(Keys keys, unsigned tiles, int rows, HistogramShape shape,
+                 std::uint32_t* partial) {
   extern __shared__ unsigned bins[];
   const Rows mine = rows_of_block(rows, shape.fixed_bins);
   const unsigned size = mine.count * shape.moving_bins, first = mine.first * shape.moving_bins;
   for (unsigned i = threadIdx.x; i < size; i += threads) bins[i] = 0;
   __syncthreads();
   constexpr unsigned warps = threads / 32;
-  for (unsigned tile = blockIdx.y * warps + threadIdx.x / 32; tile < tiles; tile += gridDim.y * warps) {
+  for (unsigned tile = blockIdx.y * warps + threadIdx.x / 32; tile < tiles;
+       tile += gridDim.y * warps) {
     unsigned key[Keys::vector];
     keys.load(tile, threadIdx.x % 32, mine, key);
 #pragma unroll
@@ -162,16 +180,19 @@ __device__ void add_mass(unsigned* bins, const Mass<terms>& mass, Rows mine, int
   unsigned* row = bins + (mass.row - mine.first) * moving_bins;
 #pragma unroll
   for (int k = 0; k < terms; ++k)
-    if (mass.weights.weight[k]) atomicAdd(row + mass.weights.bin[k], times * mass.weights.weight[k]);
+    if (mass.weights.weight[k])
+      atomicAdd(row + mass.weights.bin[k], times * mass.weights.weight[k]);
 }
 
 template <class Masses, int threads>
 __global__ void __launch_bounds__(threads, 1)
-    weigh_kernel(Masses masses, unsigned tiles, int rows, HistogramShape shape, std::uint64_t* partial) {
+    weigh_kernel(Masses masses, unsigned tiles, int rows, HistogramShape shape,
+                 std::uint64_t* partial) {
   extern __shared__ unsigned bins[];
   const Rows mine = rows_of_block(rows, shape.fixed_bins);
   const unsigned size = mine.count * shape.moving_bins;
-  std::uint64_t* out = partial + std::size_t(blockIdx.y) * shape.bins() + std::size_t(mine.first) * shape.moving_bins;
+  std::uint64_t* out = partial + std::size_t(blockIdx.y) * shape.bins() +
+                       std::size_t(mine.first) * shape.moving_bins;
   for (unsigned i = threadIdx.x; i < size; i += threads) bins[i] = 0, out[i] = 0;
   __syncthreads();
   constexpr unsigned warps = threads / 32, most_rounds = 65535 / (threads * Masses::vector);
@@ -195,9 +216,12 @@ __global__ void __launch_bounds__(threads, 1)
 }
 
 template <class Kernel, class Source, class T>
-void launch(backend::Cuda cuda, Kernel kernel, const Plan& plan, const Source& source, const Counting& c, T* partial) {
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(plan.shared_bytes)));
-  kernel<<<plan.grid(), plan.threads, plan.shared_bytes, stream_of(cuda)>>>(source, source.tiles(), plan.rows, c.shape, partial);
+void launch(backend::Cuda cuda, Kernel kernel, const Plan& plan, const Source& source,
+            const Counting& c, T* partial) {
+  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  int(plan.shared_bytes)));
+  kernel<<<plan.grid(), plan.threads, plan.shared_bytes, stream_of(cuda)>>>(
+      source, source.tiles(), plan.rows, c.shape, partial);
   cuda_check(cudaGetLastError());
   merge_partials(cuda, partial, plan.copies, c.shape.bins(), c.shape.bins(), false, c.histogram);
 }
@@ -208,10 +232,12 @@ void launch_bytes(backend::Cuda cuda, const Counting& c, const BinnedPair& pair)
   const auto kernel = count_bytes_kernel<shift, two_shares>;
   const int rows = two_shares ? 128 : c.shape.fixed_bins, bytes = rows * (256 >> shift) * 4;
   const bool two_blocks = shift > 0 && 2 * (bytes + 1024) <= limits.shared_per_processor;
-  const int copies = Plan::useful(two_shares ? limits.processors / 2 : limits.processors * (two_blocks ? 2 : 1), pair.count);
+  const int copies = Plan::useful(
+      two_shares ? limits.processors / 2 : limits.processors * (two_blocks ? 2 : 1), pair.count);
   cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const auto partial = reinterpret_cast<std::uint32_t*>(c.scratch);
-  kernel<<<dim3(two_shares ? 2 : 1, copies), 1024, bytes, stream_of(cuda)>>>(pair, c.shape, partial);
+  kernel<<<dim3(two_shares ? 2 : 1, copies), 1024, bytes, stream_of(cuda)>>>(pair, c.shape,
+                                                                             partial);
   cuda_check(cudaGetLastError());
   merge_partials(cuda, partial, copies, c.shape.bins(), c.shape.bins(), false, c.histogram);
 }
@@ -219,7 +245,11 @@ void launch_bytes(backend::Cuda cuda, const Counting& c, const BinnedPair& pair)
 /// False where the bytes do not lie on 16-byte boundaries.
 bool count_bytes(backend::Cuda cuda, const Counting& c) {
   const auto* pair = std::get_if<BinnedPair>(&c.input);
-  if (!pair || (reinterpret_cast<std::uintptr_t>(pair->fixed) | reinterpret_cast<std::uintptr_t>(pair->moving)) % 16 != 0) return false;
+  if (!pair || (reinterpret_cast<std::uintptr_t>(pair->fixed) |
+                reinterpret_cast<std::uintptr_t>(pair->moving)) %
+                       16 !=
+                   0)
+    return false;
   if (c.shape.moving_bins <= 64)
     launch_bytes<2, false>(cuda, c, *pair);
   else if (c.shape.moving_bins <= 128)
@@ -235,24 +265,30 @@ void count(backend::Cuda cuda, const Counting& c) {
   if (count_bytes(cuda, c)) return;
   if (c.shape.estimator == Estimator::hard)
     with_keys(c, [&]<class Keys>(const Keys& keys) {
-      constexpr int threads = Keys::vector > 1 ? 1024 : 768;  // sampling takes more registers than 1024 threads leave
+      // sampling takes more registers than 1024 threads leave
+      constexpr int threads = Keys::vector > 1 ? 1024 : 768;
       launch(cuda, count_kernel<Keys, threads>, Plan(c.shape, threads, count_of(c.input)), keys, c,
              reinterpret_cast<std::uint32_t*>(c.scratch));
     });
   else
     with_masses(c, [&]<class Masses>(const Masses& masses) {
-      // Sampling leaves 1024 threads no registers; but a histogram that leaves room for one block only gets a large one.
+      // Sampling leaves 1024 threads no registers; but a histogram that leaves room for one block
+      // only gets a large one.
       const Plan plan(c.shape, 512, count_of(c.input));
       if (Masses::samples && plan.shared_bytes <= 100 * 1024)
         launch(cuda, weigh_kernel<Masses, 512>, plan, masses, c, c.scratch);
       else
-        launch(cuda, weigh_kernel<Masses, 1024>, Plan(c.shape, 1024, count_of(c.input)), masses, c, c.scratch);
+        launch(cuda, weigh_kernel<Masses, 1024>, Plan(c.shape, 1024, count_of(c.input)), masses, c,
+               c.scratch);
     });
 }
 
 std::size_t scratch(const HistogramShape& shape, std::size_t max_count) {
-  const std::size_t each = shape.bins() * (shape.estimator == Estimator::hard ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
-  return each * std::size_t(Plan::useful(most_partials * DeviceLimits::current().processors, max_count));
+  const std::size_t each =
+      shape.bins() *
+      (shape.estimator == Estimator::hard ? sizeof(std::uint32_t) : sizeof(std::uint64_t));
+  return each *
+         std::size_t(Plan::useful(most_partials * DeviceLimits::current().processors, max_count));
 }
 
 }  // namespace

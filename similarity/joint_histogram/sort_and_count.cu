@@ -1,7 +1,9 @@
-// Shams 2010, method 3: a block sorts 1024 bin numbers by a bitonic network; when the network compares two equal numbers, the one
-// of the higher place takes both counts. After sorting every number has one non-zero count, so the threads add them to the block's
-// histogram in global memory without conflict or atomic. Weights (3.4): the count is a fixed-point weight, a voxel brings several numbers.
-// Bound: 55 compare steps per 1024 numbers, whatever the images; shared memory's bandwidth.
+// Shams 2010, method 3: a block sorts 1024 bin numbers by a bitonic network; when the network
+// compares two equal numbers, the one of the higher place takes both counts. After sorting every
+// number has one non-zero count, so the threads add them to the block's histogram in global memory
+// without conflict or atomic. Weights (3.4): the count is a fixed-point weight, a voxel brings
+// several numbers. Bound: 55 compare steps per 1024 numbers, whatever the images; shared memory's
+// bandwidth.
 #include <freeflow/similarity/joint_histogram/samples.cuh>
 
 namespace freeflow {
@@ -10,7 +12,8 @@ namespace {
 
 constexpr int threads = 512, elements = 2 * threads;
 
-/// A bin number (16 bits) with its count, packed as in the paper's listing 2, but the number on top; or with its weight.
+/// A bin number (16 bits) with its count, packed as in the paper's listing 2, but the number on
+/// top; or with its weight.
 struct PackedCount {
   using Word = std::uint32_t;
   using Partial = std::uint32_t;
@@ -62,16 +65,20 @@ __device__ void add_to_partial(const typename Packed::Word* s, typename Packed::
 }
 
 template <class Keys>
-__global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tiles, HistogramShape shape, std::uint32_t* partial) {
+__global__ void __launch_bounds__(threads)
+    count_kernel(Keys keys, unsigned tiles, HistogramShape shape, std::uint32_t* partial) {
   __shared__ PackedCount::Word s[elements];
   constexpr unsigned per_tile = 32 * Keys::vector, tiles_per_round = elements / per_tile;
-  for (unsigned base = blockIdx.x * tiles_per_round; base < tiles; base += gridDim.x * tiles_per_round) {
+  for (unsigned base = blockIdx.x * tiles_per_round; base < tiles;
+       base += gridDim.x * tiles_per_round) {
     for (unsigned t = threadIdx.x / 32; t < tiles_per_round; t += threads / 32) {
       unsigned key[Keys::vector];
       for (unsigned& k : key) k = no_key;
-      if (base + t < tiles) keys.load(base + t, threadIdx.x % 32, {0, unsigned(shape.fixed_bins)}, key);
+      if (base + t < tiles)
+        keys.load(base + t, threadIdx.x % 32, {0, unsigned(shape.fixed_bins)}, key);
       for (int k = 0; k < Keys::vector; ++k)
-        s[t * per_tile + k * 32 + threadIdx.x % 32] = key[k] == no_key ? PackedCount::make(0, 0) : PackedCount::make(key[k], 1);
+        s[t * per_tile + k * 32 + threadIdx.x % 32] =
+            key[k] == no_key ? PackedCount::make(0, 0) : PackedCount::make(key[k], 1);
     }
     sort_and_merge<PackedCount>(s);
     add_to_partial<PackedCount>(s, partial + std::size_t(blockIdx.x) * shape.bins());
@@ -79,19 +86,25 @@ __global__ void __launch_bounds__(threads) count_kernel(Keys keys, unsigned tile
 }
 
 template <class Masses>
-__global__ void __launch_bounds__(threads) weigh_kernel(Masses masses, unsigned tiles, HistogramShape shape, std::uint64_t* partial) {
+__global__ void __launch_bounds__(threads)
+    weigh_kernel(Masses masses, unsigned tiles, HistogramShape shape, std::uint64_t* partial) {
   __shared__ PackedWeight::Word s[elements];
-  constexpr unsigned terms = Masses::terms, per_tile = 32 * Masses::vector * terms, tiles_per_round = elements / per_tile;
-  for (unsigned base = blockIdx.x * tiles_per_round; base < tiles; base += gridDim.x * tiles_per_round) {
+  constexpr unsigned terms = Masses::terms, per_tile = 32 * Masses::vector * terms,
+                     tiles_per_round = elements / per_tile;
+  for (unsigned base = blockIdx.x * tiles_per_round; base < tiles;
+       base += gridDim.x * tiles_per_round) {
     for (unsigned t = threadIdx.x / 32; t < tiles_per_round; t += threads / 32) {
       Mass<terms> mass[Masses::vector];
       for (auto& m : mass) m.counts = false;
-      if (base + t < tiles) masses.load(base + t, threadIdx.x % 32, {0, unsigned(shape.fixed_bins)}, mass);
+      if (base + t < tiles)
+        masses.load(base + t, threadIdx.x % 32, {0, unsigned(shape.fixed_bins)}, mass);
       for (int k = 0; k < Masses::vector; ++k)
         for (unsigned i = 0; i < terms; ++i)
           s[t * per_tile + (k * terms + i) * 32 + threadIdx.x % 32] =
-              mass[k].counts ? PackedWeight::make(mass[k].row * shape.moving_bins + mass[k].weights.bin[i], mass[k].weights.weight[i])
-                             : PackedWeight::make(0, 0);
+              mass[k].counts
+                  ? PackedWeight::make(mass[k].row * shape.moving_bins + mass[k].weights.bin[i],
+                                       mass[k].weights.weight[i])
+                  : PackedWeight::make(0, 0);
     }
     sort_and_merge<PackedWeight>(s);
     add_to_partial<PackedWeight>(s, partial + std::size_t(blockIdx.x) * shape.bins());
@@ -99,7 +112,8 @@ __global__ void __launch_bounds__(threads) weigh_kernel(Masses masses, unsigned 
 }
 
 int copies_of(const HistogramShape& shape) {
-  const std::size_t each = shape.bins() * sizeof(std::uint64_t), most = (std::size_t(64) << 20) / each;
+  const std::size_t each = shape.bins() * sizeof(std::uint64_t),
+                    most = (std::size_t(64) << 20) / each;
   const std::size_t wanted = 4 * std::size_t(DeviceLimits::current().processors);
   return int(most < wanted ? most : wanted);
 }
@@ -116,12 +130,18 @@ void launch(backend::Cuda cuda, Kernel kernel, const Source& source, const Count
 
 void count(backend::Cuda cuda, const Counting& c) {
   if (c.shape.estimator == Estimator::hard)
-    with_keys(c, [&]<class Keys>(const Keys& keys) { launch<std::uint32_t>(cuda, count_kernel<Keys>, keys, c); });
+    with_keys(c, [&]<class Keys>(const Keys& keys) {
+      launch<std::uint32_t>(cuda, count_kernel<Keys>, keys, c);
+    });
   else
-    with_masses(c, [&]<class Masses>(const Masses& masses) { launch<std::uint64_t>(cuda, weigh_kernel<Masses>, masses, c); });
+    with_masses(c, [&]<class Masses>(const Masses& masses) {
+      launch<std::uint64_t>(cuda, weigh_kernel<Masses>, masses, c);
+    });
 }
 
-std::size_t scratch(const HistogramShape& shape, std::size_t) { return copies_of(shape) * shape.bins() * sizeof(std::uint64_t); }
+std::size_t scratch(const HistogramShape& shape, std::size_t) {
+  return copies_of(shape) * shape.bins() * sizeof(std::uint64_t);
+}
 
 }  // namespace
 

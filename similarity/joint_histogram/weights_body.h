@@ -1,5 +1,5 @@
-// Private: the fixed-point weights of one voxel, shared by every scheme and backend. Resolution: a weight is rounded to a
-// multiple of 2^-16, and those of one voxel sum to exactly 65536.
+// Private: the fixed-point weights of one voxel, shared by every scheme and backend. Resolution: a
+// weight is rounded to a multiple of 2^-16, and those of one voxel sum to exactly 65536.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,9 @@ FREEFLOW_HD int parzen_cell(float b, int moving_bins, float& t) {
   return cell - 1;
 }
 
-FREEFLOW_HD std::uint32_t in_units(float weight) { return std::uint32_t(std::int32_t(fma_(weight, float(weight_unit), 0.5f))); }
+FREEFLOW_HD std::uint32_t in_units(float weight) {
+  return std::uint32_t(std::int32_t(fma_(weight, float(weight_unit), 0.5f)));
+}
 
 FREEFLOW_HD Weights<4> parzen_weights(float b, int moving_bins) {
   Weights<4> p;
@@ -53,8 +55,10 @@ FREEFLOW_HD Weights<4> parzen_weights(float b, int moving_bins) {
   return p;
 }
 
-/// The eight voxels around a sample, by their trilinear weights. The cell holds values in bins, none of them NaN.
-FREEFLOW_HD Weights<8> partial_volume_weights(const Cell& c, const CellOnAxis& cx, const CellOnAxis& cy, const CellOnAxis& cz,
+/// The eight voxels around a sample, by their trilinear weights. The cell holds values in bins,
+/// none of them NaN.
+FREEFLOW_HD Weights<8> partial_volume_weights(const Cell& c, const CellOnAxis& cx,
+                                              const CellOnAxis& cy, const CellOnAxis& cz,
                                               int moving_bins) {
   const float value[8] = {c.v000, c.v100, c.v010, c.v110, c.v001, c.v101, c.v011, c.v111};
   Weights<8> p;
@@ -63,7 +67,8 @@ FREEFLOW_HD Weights<8> partial_volume_weights(const Cell& c, const CellOnAxis& c
   for (int k = 0; k < 8; ++k) p.bin[k] = hard_bin(value[k], moving_bins);
   const std::uint32_t z[2] = {z0, z1};
   for (int k = 0; k < 2; ++k) {
-    const std::uint32_t y1 = std::uint32_t(std::int32_t(fma_(cy.fraction, float(z[k]), 0.5f))), y0 = z[k] - y1;
+    const std::uint32_t y1 = std::uint32_t(std::int32_t(fma_(cy.fraction, float(z[k]), 0.5f))),
+                        y0 = z[k] - y1;
     const std::uint32_t y[2] = {y0, y1};
     for (int j = 0; j < 2; ++j) {
       const std::uint32_t x1 = std::uint32_t(std::int32_t(fma_(cx.fraction, float(y[j]), 0.5f)));
@@ -76,7 +81,8 @@ FREEFLOW_HD Weights<8> partial_volume_weights(const Cell& c, const CellOnAxis& c
 
 /// True when a voxel of the cell is NaN (their sum is, then: bins are finite and small).
 FREEFLOW_HD bool has_nan(const Cell& c) {
-  const float sum = ((c.v000 + c.v100) + (c.v010 + c.v110)) + ((c.v001 + c.v101) + (c.v011 + c.v111));
+  const float sum =
+      ((c.v000 + c.v100) + (c.v010 + c.v110)) + ((c.v001 + c.v101) + (c.v011 + c.v111));
   return sum != sum;
 }
 

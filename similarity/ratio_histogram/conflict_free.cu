@@ -1,11 +1,12 @@
-// Li's scheme 5: the fixed voxels are sorted by bin once per level, so that a thread sums voxels of one bin in registers.
-// Li sorts the whole image. Where caches count that loses: neighbours in a bin are strangers in space, and a sample fetches
-// eight words from as many lines (an H200 took 120 us on a head and 380 us on noise; sorted within tiles 74 and 76 us). So
-// the sorting is done within tiles of `workload_bound` voxels. A block samples a tile in the images' order and drops every y
-// into its sorted slot in shared memory: no two voxels share one. Then each thread sums runs of eight slots of one bin and
-// adds them to the block's histogram, whole warps of one bin as one. A bin's run is padded with empty slots to eight.
-// Bound: one slot (2 bytes) and one moving voxel read per voxel; in truth instructions, and the eight words per sample that
-// L1 hands out.
+// Li's scheme 5: the fixed voxels are sorted by bin once per level, so that a thread sums voxels of
+// one bin in registers. Li sorts the whole image. Where caches count that loses: neighbours in a
+// bin are strangers in space, and a sample fetches eight words from as many lines (an H200 took 120
+// us on a head and 380 us on noise; sorted within tiles 74 and 76 us). So the sorting is done
+// within tiles of `workload_bound` voxels. A block samples a tile in the images' order and drops
+// every y into its sorted slot in shared memory: no two voxels share one. Then each thread sums
+// runs of eight slots of one bin and adds them to the block's histogram, whole warps of one bin as
+// one. A bin's run is padded with empty slots to eight. Bound: one slot (2 bytes) and one moving
+// voxel read per voxel; in truth instructions, and the eight words per sample that L1 hands out.
 #include <freeflow/similarity/ratio_histogram/shared.cuh>
 
 namespace freeflow {
@@ -15,7 +16,9 @@ namespace {
 constexpr int run_slots = 8;
 
 /// Each bin pads at most one run.
-__host__ __device__ int most_runs(int tile_voxels, int bins) { return tile_voxels / run_slots + bins; }
+__host__ __device__ int most_runs(int tile_voxels, int bins) {
+  return tile_voxels / run_slots + bins;
+}
 
 struct Tiles {
   const std::uint16_t *slot, *runs;
@@ -35,8 +38,10 @@ struct SortedTile {
     if constexpr (wide) mass[slot] = m;
   }
 
-  /// Takes a run out: its mass and sum of mass * y. `complete`: every voxel of the run counts, with full weight.
-  __device__ void take(int run, unsigned voxels, bool complete, std::uint32_t& n, unsigned long long& s) const {
+  /// Takes a run out: its mass and sum of mass * y. `complete`: every voxel of the run counts, with
+  /// full weight.
+  __device__ void take(int run, unsigned voxels, bool complete, std::uint32_t& n,
+                       unsigned long long& s) const {
     const uint4 four = y[run];
     y[run] = uint4{0, 0, 0, 0};
     const unsigned word[4] = {four.x, four.y, four.z, four.w};
@@ -65,7 +70,8 @@ __global__ void __launch_bounds__(1024) conflict_free_kernel(ratio::Job<Voxel> j
   constexpr bool wide = Voxel::wide;
   using Counters = ratio::SharedCounters<wide>;
   const int slots = tiles.most_runs * run_slots, lane = threadIdx.x & 31;
-  const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32, flush_after = 65535 / (tiles.pieces_of_tile * ratio::piece_voxels);
+  const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32,
+                 flush_after = 65535 / (tiles.pieces_of_tile * ratio::piece_voxels);
   const SortedTile<wide> tile{memory, reinterpret_cast<std::uint32_t*>(memory + tiles.most_runs)};
   unsigned* const data = reinterpret_cast<unsigned*>(memory + tiles.most_runs) + (wide ? slots : 0);
   const Counters counters{data, job.bins};
@@ -75,22 +81,26 @@ __global__ void __launch_bounds__(1024) conflict_free_kernel(ratio::Job<Voxel> j
   __syncthreads();
 
   const auto flush = [&] {
-    ratio::flush_shared<wide>(data, job.bins, 1, [&](int bin, unsigned long long n, unsigned long long s) {
-      if (n) atomicAdd(job.count(bin), n);
-      if (s) atomicAdd(job.sum(bin), s);
-    });
+    ratio::flush_shared<wide>(data, job.bins, 1,
+                              [&](int bin, unsigned long long n, unsigned long long s) {
+                                if (n) atomicAdd(job.count(bin), n);
+                                if (s) atomicAdd(job.sum(bin), s);
+                              });
   };
   ratio::Square<wide> square;
   unsigned taken = 0;
   for (unsigned t = blockIdx.x; t < tiles.count; t += gridDim.x) {
-    const unsigned first = t * tiles.pieces_of_tile, last = min(job.pieces.count, first + tiles.pieces_of_tile);
+    const unsigned first = t * tiles.pieces_of_tile,
+                   last = min(job.pieces.count, first + tiles.pieces_of_tile);
     bool partial = false;
     for (unsigned piece = first + warp; piece < last; piece += warps) {
       const auto samples = job.sample(piece, tiles.slot);
 #pragma unroll
       for (int k = 0; k < ratio::per_lane; ++k) {
         const std::uint16_t slot = samples.fixed[k];
-        const auto v = job.voxel(samples.v[k], slot, samples.mass[k]);  // the slot stands in for the bin: only no_value matters
+        const auto v =
+            job.voxel(samples.v[k], slot,
+                      samples.mass[k]);  // the slot stands in for the bin: only no_value matters
         square.add(v.mass[0], v.y);
         if (v.bin >= 0) tile.put(slot, v.y, v.mass[0]);
         partial |= slot != RatioInput::no_value && (v.bin < 0 || v.mass[0] != Voxel::full_mass);
@@ -123,11 +133,14 @@ __global__ void __launch_bounds__(1024) conflict_free_kernel(ratio::Job<Voxel> j
 }
 
 /// Sorts one tile, by one warp: voxels keep their order within a bin.
-__global__ void __launch_bounds__(32) presort_kernel(const std::uint16_t* fixed, ratio::Pieces pieces, unsigned pieces_of_tile, int bins,
-                                                     int most_runs, std::uint16_t* slot, std::uint16_t* runs, std::uint32_t* runs_of_tile) {
+__global__ void __launch_bounds__(32)
+    presort_kernel(const std::uint16_t* fixed, ratio::Pieces pieces, unsigned pieces_of_tile,
+                   int bins, int most_runs, std::uint16_t* slot, std::uint16_t* runs,
+                   std::uint32_t* runs_of_tile) {
   __shared__ unsigned count[256], start[256];
   const int lane = threadIdx.x;
-  const unsigned first = blockIdx.x * pieces_of_tile, last = min(pieces.count, first + pieces_of_tile);
+  const unsigned first = blockIdx.x * pieces_of_tile,
+                 last = min(pieces.count, first + pieces_of_tile);
   // f(voxel, bin, lanes of that bin), 32 voxels at a time.
   const auto for_voxels = [&](auto f) {
     for (unsigned piece = first; piece < last; ++piece) {
@@ -153,7 +166,8 @@ __global__ void __launch_bounds__(32) presort_kernel(const std::uint16_t* fixed,
   for (int b = 0; b < bins; ++b) {
     const int voxels = int(count[b]), of_bin = (voxels + run_slots - 1) / run_slots;
     for (int r = lane; r < of_bin; r += 32)
-      runs[std::size_t(blockIdx.x) * most_runs + total + r] = std::uint16_t(b | (min(run_slots, voxels - r * run_slots) - 1) << 8);
+      runs[std::size_t(blockIdx.x) * most_runs + total + r] =
+          std::uint16_t(b | (min(run_slots, voxels - r * run_slots) - 1) << 8);
     __syncwarp();
     if (lane == 0) start[b] = total * run_slots;
     total += of_bin;
@@ -168,7 +182,9 @@ __global__ void __launch_bounds__(32) presort_kernel(const std::uint16_t* fixed,
   });
 }
 
-unsigned pieces_of_tile(const RatioPlan& plan) { return unsigned(plan.launch.workload_bound) / ratio::piece_voxels; }
+unsigned pieces_of_tile(const RatioPlan& plan) {
+  return unsigned(plan.launch.workload_bound) / ratio::piece_voxels;
+}
 
 }  // namespace
 
@@ -180,19 +196,21 @@ void presort_ratio(Context& ctx, backend::Cuda cuda, RatioPlan& plan, const Rati
   plan.presort.runs = Buffer<std::uint16_t>(ctx, std::size_t(tiles) * runs);
   plan.presort.runs_of_tile = Buffer<std::uint32_t>(ctx, tiles);
   if (ctx.rehearses()) return;
-  presort_kernel<<<tiles, 32, 0, ratio::stream_of(cuda)>>>(input.fixed, pieces, pieces_of_tile(plan), plan.shape.bins, runs,
-                                                           plan.presort.slot.data(), plan.presort.runs.data(),
-                                                           plan.presort.runs_of_tile.data());
+  presort_kernel<<<tiles, 32, 0, ratio::stream_of(cuda)>>>(
+      input.fixed, pieces, pieces_of_tile(plan), plan.shape.bins, runs, plan.presort.slot.data(),
+      plan.presort.runs.data(), plan.presort.runs_of_tile.data());
   cuda_check(cudaGetLastError());
 }
 
 std::size_t conflict_free_shared_bytes(const RatioPlan& plan) {
   const bool wide = plan.shape.unit() > 1;
-  const std::size_t slots = std::size_t(most_runs(plan.launch.workload_bound, plan.shape.bins)) * run_slots;
+  const std::size_t slots =
+      std::size_t(most_runs(plan.launch.workload_bound, plan.shape.bins)) * run_slots;
   return slots * (wide ? 6 : 2) + std::size_t(plan.shape.bins) * (wide ? 12 : 8);
 }
 
-void ratio_conflict_free(backend::Cuda cuda, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums) {
+void ratio_conflict_free(backend::Cuda cuda, const RatioPlan& plan, const RatioInput& input,
+                         std::uint64_t* sums) {
   with_ratio_voxel(plan.shape, input, [&](const auto& voxel) {
     using Voxel = std::remove_cvref_t<decltype(voxel)>;
     if constexpr (Voxel::taps == 1) {
@@ -205,8 +223,10 @@ void ratio_conflict_free(backend::Cuda cuda, const RatioPlan& plan, const RatioI
                         most_runs(plan.launch.workload_bound, plan.shape.bins)};
       const int bytes = int(conflict_free_shared_bytes(plan));
       if (bytes > 48 * 1024)
-        cuda_check(cudaFuncSetAttribute(conflict_free_kernel<Voxel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
-      conflict_free_kernel<<<dim3(plan.launch.blocks, input.candidates), plan.launch.threads, bytes, ratio::stream_of(cuda)>>>(job, tiles);
+        cuda_check(cudaFuncSetAttribute(conflict_free_kernel<Voxel>,
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+      conflict_free_kernel<<<dim3(plan.launch.blocks, input.candidates), plan.launch.threads, bytes,
+                             ratio::stream_of(cuda)>>>(job, tiles);
       cuda_check(cudaGetLastError());
     }
   });

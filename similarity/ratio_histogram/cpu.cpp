@@ -1,5 +1,6 @@
-// The CPU's way to count: private sums per thread, merged in the end. Voxels are sampled a block of a row at a time (vectorised),
-// then scattered; a run of one bin (the background of most images) costs one addition.
+// The CPU's way to count: private sums per thread, merged in the end. Voxels are sampled a block of
+// a row at a time (vectorised), then scattered; a run of one bin (the background of most images)
+// costs one addition.
 #include <omp.h>
 
 #include <algorithm>
@@ -28,7 +29,8 @@ struct Voxels {
     for (int k = 0; k < n; ++k) {
       const Vec3f p = voxel.point(x + k, y_row, z);
       const float sample = voxel.sample(p);
-      const RatioVoxel<taps> v = voxel(sample, voxel.fixed[i + std::size_t(k)], voxel.mass(p, sample));
+      const RatioVoxel<taps> v =
+          voxel(sample, voxel.fixed[i + std::size_t(k)], voxel.mass(p, sample));
       bin[k] = v.bin;
       y[k] = v.y;
       for (int t = 0; t < taps; ++t) mass[t][k] = v.mass[t];
@@ -76,7 +78,8 @@ void count_candidate(backend::Cpu cpu, const Voxel& voxel, Extent n, std::uint64
 #pragma omp for schedule(dynamic, 64)
     for (std::ptrdiff_t task = 0; task < tasks; ++task) {
       if (errors.failed()) continue;
-      const int row = int(task / pieces), x = int(task % pieces) * block, count = std::min(block, n.x - x);
+      const int row = int(task / pieces), x = int(task % pieces) * block,
+                count = std::min(block, n.x - x);
       voxels.fill(local, x, row % n.y, row / n.y, std::size_t(row) * n.x + x, count);
       voxels.add_to(mine.data(), voxel.bins, count);
     }
@@ -88,29 +91,36 @@ void count_candidate(backend::Cpu cpu, const Voxel& voxel, Extent n, std::uint64
 
 }  // namespace
 
-void count_ratio(backend::Cpu cpu, const RatioPlan& plan, const RatioInput& input, std::uint64_t* sums) {
+void count_ratio(backend::Cpu cpu, const RatioPlan& plan, const RatioInput& input,
+                 std::uint64_t* sums) {
   for (int c = 0; c < input.candidates; ++c) {
     RatioInput one = input;
     if (input.maps) one.map = input.maps[c];
-    with_ratio_voxel(plan.shape, one, [&](const auto& voxel) { count_candidate(cpu, voxel, input.extent, sums + c * plan.shape.words()); });
+    with_ratio_voxel(plan.shape, one, [&](const auto& voxel) {
+      count_candidate(cpu, voxel, input.extent, sums + c * plan.shape.words());
+    });
   }
 }
 
-void ratio_statistics(backend::Cpu, const RatioShape& shape, const std::uint64_t* sums, int candidates, RatioStatistics* statistics) {
+void ratio_statistics(backend::Cpu, const RatioShape& shape, const std::uint64_t* sums,
+                      int candidates, RatioStatistics* statistics) {
   for (int c = 0; c < candidates; ++c) {
     const RatioTerm body{{}, sums + c * shape.words(), shape.bins};
     double term[RatioTerm::terms];
     for (int t = 0; t < RatioTerm::terms; ++t)
       term[t] = reduction::fold_on_cpu(
-          0, std::size_t(shape.bins), [&](std::size_t i) { return body(i, t); }, RatioTerm::combine);
+          0, std::size_t(shape.bins), [&](std::size_t i) { return body(i, t); },
+          RatioTerm::combine);
     statistics[c] = ratio_statistics_from(term, body.square(), double(shape.unit()));
   }
 }
 
-void finish_ratio(backend::Cpu cpu, const RatioShape& shape, std::uint64_t* sums, const RatioOutputs& outputs) {
+void finish_ratio(backend::Cpu cpu, const RatioShape& shape, std::uint64_t* sums,
+                  const RatioOutputs& outputs) {
   ratio_statistics(cpu, shape, sums, 1, outputs.statistics);
   *outputs.cost = outputs.statistics->cost;
-  for (int bin = 0; bin < shape.bins; ++bin) outputs.means[bin] = ratio_mean(sums, shape.bins, bin, *outputs.statistics);
+  for (int bin = 0; bin < shape.bins; ++bin)
+    outputs.means[bin] = ratio_mean(sums, shape.bins, bin, *outputs.statistics);
   std::fill_n(sums, shape.words(), std::uint64_t(0));
 }
 

@@ -1,14 +1,15 @@
-// Private: what the CUDA schemes share: how a candidate's voxels are dealt out to warps, and how a warp adds them.
-// Work is dealt in pieces of 32 x 4 voxels of a slice, one column per lane: the samples of a warp stay together, a row of the
-// moving image serves two rows of the fixed one, and the loads of two voxels are under way at once. Under an affine map a
-// piece is a parallelogram: where its corners are inside the moving image all of it is, and needs no bounds and no weight.
-// Where all lanes have the same bin (the background of most images) they sum among themselves and one adds for all: without
-// that the hottest bin would serialise the warp.
+// Private: what the CUDA schemes share: how a candidate's voxels are dealt out to warps, and how a
+// warp adds them. Work is dealt in pieces of 32 x 4 voxels of a slice, one column per lane: the
+// samples of a warp stay together, a row of the moving image serves two rows of the fixed one, and
+// the loads of two voxels are under way at once. Under an affine map a piece is a parallelogram:
+// where its corners are inside the moving image all of it is, and needs no bounds and no weight.
+// Where all lanes have the same bin (the background of most images) they sum among themselves and
+// one adds for all: without that the hottest bin would serialise the warp.
 #pragma once
 
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/similarity/ratio_histogram/schemes.h>
 #include <freeflow/similarity/ratio_histogram/voxel_body.h>
+#include <freeflow/core/cuda_check.cuh>
 
 namespace freeflow {
 
@@ -16,7 +17,8 @@ namespace ratio {
 
 inline constexpr int per_lane = 4;
 inline constexpr int piece_voxels = 32 * per_lane;
-/// So many pieces keep a 32-bit sum of masses of at most 65536, or of y of at most 65535, from overflowing.
+/// So many pieces keep a 32-bit sum of masses of at most 65536, or of y of at most 65535, from
+/// overflowing.
 inline constexpr unsigned most_pieces = 65535 / piece_voxels;
 
 /// n / d for n < 2^31 by a multiplication.
@@ -27,7 +29,9 @@ struct Divider {
     while ((std::uint64_t(1) << (shift - 31)) < d) ++shift;
     factor = std::uint32_t(((std::uint64_t(1) << shift) + d - 1) / d);
   }
-  __device__ std::uint32_t operator()(std::uint32_t n) const { return std::uint32_t((std::uint64_t(n) * factor) >> shift); }
+  __device__ std::uint32_t operator()(std::uint32_t n) const {
+    return std::uint32_t((std::uint64_t(n) * factor) >> shift);
+  }
 };
 
 /// A grid cut into pieces, along x, then y, then z.
@@ -37,8 +41,8 @@ struct Pieces {
   Divider by_slice, by_row;
 
   explicit Pieces(Extent n)
-      : extent(n), along_x((n.x + 31) / 32), of_slice(along_x * ((n.y + per_lane - 1) / per_lane)), count(of_slice * n.z),
-        by_slice(of_slice), by_row(along_x) {}
+      : extent(n), along_x((n.x + 31) / 32), of_slice(along_x * ((n.y + per_lane - 1) / per_lane)),
+        count(of_slice * n.z), by_slice(of_slice), by_row(along_x) {}
 
   /// A lane's column: voxels i, i + extent.x, ...; `rows` of them exist.
   struct Column {
@@ -74,11 +78,14 @@ struct Job {
     if (maps) voxel.point.map = maps[blockIdx.y];
     sums += blockIdx.y * (2 * std::size_t(bins) + 2);
   }
-  __device__ unsigned long long* count(int bin) const { return reinterpret_cast<unsigned long long*>(sums) + bin; }
+  __device__ unsigned long long* count(int bin) const {
+    return reinterpret_cast<unsigned long long*>(sums) + bin;
+  }
   __device__ unsigned long long* sum(int bin) const { return count(bins + bin); }
   __device__ unsigned long long* square() const { return count(2 * bins); }
 
-  /// What this lane has of a piece: values of a plane of the fixed grid (no_value beyond it), samples (NaN beyond it), masses.
+  /// What this lane has of a piece: values of a plane of the fixed grid (no_value beyond it),
+  /// samples (NaN beyond it), masses.
   struct Samples {
     std::uint16_t fixed[per_lane];
     float v[per_lane];
@@ -91,15 +98,18 @@ struct Job {
     Samples s;
 #pragma unroll
     for (int k = 0; k < per_lane; ++k) {
-      s.fixed[k] = k < c.rows ? plane[c.i + std::size_t(k) * pieces.extent.x] : RatioInput::no_value;
+      s.fixed[k] =
+          k < c.rows ? plane[c.i + std::size_t(k) * pieces.extent.x] : RatioInput::no_value;
       s.v[k] = NAN;
       s.mass[k] = Voxel::full_mass;
     }
     if (!Voxel::nearest && !voxel.point.u.data && n.x > 1 && n.y > 1 && n.z > 1) {
-      // Each lane looks at one corner; rounding keeps the map monotonous, so what holds at the corners holds between them.
+      // Each lane looks at one corner; rounding keeps the map monotonous, so what holds at the
+      // corners holds between them.
       const int first = c.x - int(threadIdx.x & 31), last = min(first + 31, pieces.extent.x - 1);
       const int bottom = min(c.y + per_lane, pieces.extent.y) - 1;
-      const Vec3f corner = voxel.point(threadIdx.x & 1 ? last : first, threadIdx.x & 2 ? bottom : c.y, c.z);
+      const Vec3f corner =
+          voxel.point(threadIdx.x & 1 ? last : first, threadIdx.x & 2 ? bottom : c.y, c.z);
       if (__all_sync(~0u, inside(corner)))
         for_batches([&](int k) { sample_cells<false>(c, k, s); });
       else if (!misses(corner))
@@ -127,14 +137,15 @@ struct Job {
  private:
   __device__ bool inside(const Vec3f& p) const {
     const Extent n = voxel.moving.extent;
-    return p.x >= 0.0f && p.x < float(n.x - 1) && p.y >= 0.0f && p.y < float(n.y - 1) && p.z >= 0.0f && p.z < float(n.z - 1) &&
-           (!Voxel::wide || voxel.weight(p, n) == 1.0f);
+    return p.x >= 0.0f && p.x < float(n.x - 1) && p.y >= 0.0f && p.y < float(n.y - 1) &&
+           p.z >= 0.0f && p.z < float(n.z - 1) && (!Voxel::wide || voxel.weight(p, n) == 1.0f);
   }
   /// All corners lie beyond one side.
   __device__ bool misses(const Vec3f& p) const {
     const Extent n = voxel.moving.extent;
-    return __all_sync(~0u, p.x < -0.5f) || __all_sync(~0u, p.x > float(n.x) - 0.5f) || __all_sync(~0u, p.y < -0.5f) ||
-           __all_sync(~0u, p.y > float(n.y) - 0.5f) || __all_sync(~0u, p.z < -0.5f) || __all_sync(~0u, p.z > float(n.z) - 0.5f);
+    return __all_sync(~0u, p.x < -0.5f) || __all_sync(~0u, p.x > float(n.x) - 0.5f) ||
+           __all_sync(~0u, p.y < -0.5f) || __all_sync(~0u, p.y > float(n.y) - 0.5f) ||
+           __all_sync(~0u, p.z < -0.5f) || __all_sync(~0u, p.z > float(n.z) - 0.5f);
   }
 
   /// As many voxels at a time as the registers hold.
@@ -145,8 +156,8 @@ struct Job {
     for (int k = 0; k < per_lane; k += batch) f(k);
   }
 
-  /// sample_linear() of a batch without conversions, and with bounds only where asked for: added to 2^23 a number shows its
-  /// integer part. All loads come first.
+  /// sample_linear() of a batch without conversions, and with bounds only where asked for: added to
+  /// 2^23 a number shows its integer part. All loads come first.
   template <bool bounded>
   __device__ void sample_cells(const Pieces::Column& column, int first, Samples& s) const {
     constexpr float shift = 8388608.0f;
@@ -163,7 +174,8 @@ struct Job {
       if constexpr (Voxel::wide && bounded) s.mass[first + k] = voxel.mass(p, has[k] ? 0.0f : NAN);
       Vec3f c = p;
       if constexpr (bounded)
-        c = {fminf(fmaxf(p.x, 0.0f), float(n.x - 1)), fminf(fmaxf(p.y, 0.0f), float(n.y - 1)), fminf(fmaxf(p.z, 0.0f), float(n.z - 1))};
+        c = {fminf(fmaxf(p.x, 0.0f), float(n.x - 1)), fminf(fmaxf(p.y, 0.0f), float(n.y - 1)),
+             fminf(fmaxf(p.z, 0.0f), float(n.z - 1))};
       float fx = __fadd_rd(c.x, shift), fy = __fadd_rd(c.y, shift), fz = __fadd_rd(c.z, shift);
       if constexpr (bounded) {
         fx = fminf(fx, shift + float(n.x - 2));
@@ -171,7 +183,8 @@ struct Job {
         fz = fminf(fz, shift + float(n.z - 2));
       }
       t[k] = {c.x - (fx - shift), c.y - (fy - shift), c.z - (fz - shift)};
-      const unsigned low = __float_as_uint(fz) * slice + __float_as_uint(fy) * row + __float_as_uint(fx) - shift_bits * (slice + row + 1);
+      const unsigned low = __float_as_uint(fz) * slice + __float_as_uint(fy) * row +
+                           __float_as_uint(fx) - shift_bits * (slice + row + 1);
       if (!has[k]) continue;
       const float* const c00 = voxel.moving.data + low;
       const float *const c10 = c00 + row, *const c01 = c00 + slice, *const c11 = c01 + row;
@@ -217,7 +230,8 @@ __device__ inline unsigned long long warp_sum(unsigned long long v) {
 }
 
 /// Adds every thread's v to *target, one atomic per block. `lanes` is shared memory for 32 words.
-__device__ inline void add_block_sum(unsigned long long v, unsigned long long* target, unsigned long long* lanes) {
+__device__ inline void add_block_sum(unsigned long long v, unsigned long long* target,
+                                     unsigned long long* lanes) {
   const int warps = int(blockDim.x / 32), lane = threadIdx.x & 31;
   v = warp_sum(v);
   __syncthreads();
@@ -236,16 +250,19 @@ __device__ void add_block_square(const Square<wide>& q, unsigned long long* targ
   if constexpr (wide) add_block_sum(q.high, target + 1, lanes);
 }
 
-/// A warp adds to counters.add(bin, n, s), every lane its own; bin -1 adds nothing. Not wide: s stays below 2^21 per lane.
+/// A warp adds to counters.add(bin, n, s), every lane its own; bin -1 adds nothing. Not wide: s
+/// stays below 2^21 per lane.
 template <bool wide, class Counters>
-__device__ void add_warp_sums(const Counters& counters, int bin, std::uint32_t n, unsigned long long s) {
+__device__ void add_warp_sums(const Counters& counters, int bin, std::uint32_t n,
+                              unsigned long long s) {
   const unsigned counting = __ballot_sync(~0u, bin >= 0);
   if (counting == 0) return;
   const int first = __shfl_sync(~0u, bin, __ffs(counting) - 1);
   if (__all_sync(~0u, bin < 0 || bin == first)) {
     n = warp_sum_32(n);
     unsigned long long sum = warp_sum_32(unsigned(wide ? s & 0xFFFF : s));
-    if constexpr (wide) sum += static_cast<unsigned long long>(warp_sum_32(unsigned(s >> 16))) << 16;
+    if constexpr (wide)
+      sum += static_cast<unsigned long long>(warp_sum_32(unsigned(s >> 16))) << 16;
     if ((threadIdx.x & 31) == 0 && n) counters.add(first, n, sum);
   } else if (bin >= 0 && n) {
     counters.add(bin, n, s);
@@ -258,7 +275,8 @@ __device__ void add_warp(const Counters& counters, const RatioVoxel<taps>& v) {
 #pragma unroll
   for (int k = 0; k < taps; ++k)
     add_warp_sums<wide>(counters, v.bin < 0 ? -1 : v.bin + k, v.mass[k],
-                        wide ? static_cast<unsigned long long>(v.mass[k]) * v.y : static_cast<unsigned long long>(v.y));
+                        wide ? static_cast<unsigned long long>(v.mass[k]) * v.y
+                             : static_cast<unsigned long long>(v.y));
 }
 
 inline cudaStream_t stream_of(backend::Cuda cuda) { return static_cast<cudaStream_t>(cuda.stream); }

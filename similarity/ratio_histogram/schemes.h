@@ -6,13 +6,16 @@
 
 namespace freeflow {
 
-/// The schemes differ in how a GPU counts; the CPU takes every name and has one way (cpu.cpp). Adds to `sums`.
+/// The schemes differ in how a GPU counts; the CPU takes every name and has one way (cpu.cpp). Adds
+/// to `sums`.
 void count_ratio(backend::Cpu, const RatioPlan&, const RatioInput&, std::uint64_t* sums);
 /// Picks the scheme (cuda.cu).
 void count_ratio(backend::Cuda, const RatioPlan&, const RatioInput&, std::uint64_t* sums);
 
-void ratio_statistics(backend::Cpu, const RatioShape&, const std::uint64_t* sums, int candidates, RatioStatistics*);
-void ratio_statistics(backend::Cuda, const RatioShape&, const std::uint64_t* sums, int candidates, RatioStatistics*);
+void ratio_statistics(backend::Cpu, const RatioShape&, const std::uint64_t* sums, int candidates,
+                      RatioStatistics*);
+void ratio_statistics(backend::Cuda, const RatioShape&, const std::uint64_t* sums, int candidates,
+                      RatioStatistics*);
 void finish_ratio(backend::Cpu, const RatioShape&, std::uint64_t* sums, const RatioOutputs&);
 void finish_ratio(backend::Cuda, const RatioShape&, std::uint64_t* sums, const RatioOutputs&);
 

@@ -1,5 +1,6 @@
-// Private: the kernel of the three schemes in shared memory. Counters are 32 bits: N_i and S_i, or, where masses go
-// beyond 1, N_i and S_i in two halves of 16 bits. A histogram takes at most 65408 voxels before it is flushed, so none overflows.
+// Private: the kernel of the three schemes in shared memory. Counters are 32 bits: N_i and S_i, or,
+// where masses go beyond 1, N_i and S_i in two halves of 16 bits. A histogram takes at most 65408
+// voxels before it is flushed, so none overflows.
 #pragma once
 
 #include <freeflow/similarity/ratio_histogram/job.cuh>
@@ -45,20 +46,25 @@ __device__ void flush_shared(unsigned* data, int bins, int copies, Flush&& flush
   }
 }
 
-/// `copies`: histograms of a block, 1 or one per warp. partial: null, or 2 * bins words per block for the merging kernel.
+/// `copies`: histograms of a block, 1 or one per warp. partial: null, or 2 * bins words per block
+/// for the merging kernel.
 template <class Voxel>
-__global__ void __launch_bounds__(1024) shared_kernel(Job<Voxel> job, int copies, unsigned per_block, unsigned long long* partial) {
+__global__ void __launch_bounds__(1024)
+    shared_kernel(Job<Voxel> job, int copies, unsigned per_block, unsigned long long* partial) {
   extern __shared__ unsigned data[];
   constexpr bool wide = Voxel::wide;
   job.choose_candidate();
   const unsigned warps = blockDim.x / 32, warp = threadIdx.x / 32, bins = job.bins;
-  const SharedCounters<wide> mine{data + (copies > 1 ? warp : 0) * SharedCounters<wide>::words * bins, int(bins)};
+  const SharedCounters<wide> mine{
+      data + (copies > 1 ? warp : 0) * SharedCounters<wide>::words * bins, int(bins)};
   const unsigned begin = blockIdx.x * per_block, end = min(job.pieces.count, begin + per_block);
-  unsigned long long* const block_partial = partial ? partial + (std::size_t(blockIdx.y) * gridDim.x + blockIdx.x) * 2 * bins : nullptr;
+  unsigned long long* const block_partial =
+      partial ? partial + (std::size_t(blockIdx.y) * gridDim.x + blockIdx.x) * 2 * bins : nullptr;
   Square<wide> square;
   for (unsigned first = begin; first == begin || first < end; first += most_pieces) {
     __syncthreads();
-    for (unsigned i = threadIdx.x; i < copies * SharedCounters<wide>::words * bins; i += blockDim.x) data[i] = 0;
+    for (unsigned i = threadIdx.x; i < copies * SharedCounters<wide>::words * bins; i += blockDim.x)
+      data[i] = 0;
     __syncthreads();
     const unsigned last = min(end, first + most_pieces);
     for (unsigned piece = first + warp; piece < last; piece += warps)
@@ -66,27 +72,32 @@ __global__ void __launch_bounds__(1024) shared_kernel(Job<Voxel> job, int copies
         square.add(v.total(), v.y);
         add_warp<wide>(mine, v);
       });
-    flush_shared<wide>(data, int(bins), copies, [&](int bin, unsigned long long n, unsigned long long s) {
-      if (partial) {
-        block_partial[bin] = first == begin ? n : block_partial[bin] + n;
-        block_partial[bins + bin] = first == begin ? s : block_partial[bins + bin] + s;
-      } else if (n) {
-        atomicAdd(job.count(bin), n);
-        if (s) atomicAdd(job.sum(bin), s);
-      }
-    });
+    flush_shared<wide>(
+        data, int(bins), copies, [&](int bin, unsigned long long n, unsigned long long s) {
+          if (partial) {
+            block_partial[bin] = first == begin ? n : block_partial[bin] + n;
+            block_partial[bins + bin] = first == begin ? s : block_partial[bins + bin] + s;
+          } else if (n) {
+            atomicAdd(job.count(bin), n);
+            if (s) atomicAdd(job.sum(bin), s);
+          }
+        });
   }
   add_block_square(square, job.square());
 }
 
 template <class Voxel>
-void launch_shared(backend::Cuda cuda, const RatioPlan& plan, const Job<Voxel>& job, int candidates, bool per_warp,
-                   unsigned long long* partial) {
+void launch_shared(backend::Cuda cuda, const RatioPlan& plan, const Job<Voxel>& job, int candidates,
+                   bool per_warp, unsigned long long* partial) {
   const int copies = per_warp ? plan.launch.threads / 32 : 1;
-  const int bytes = copies * SharedCounters<Voxel::wide>::words * plan.shape.bins * int(sizeof(unsigned));
-  if (bytes > 48 * 1024) cuda_check(cudaFuncSetAttribute(shared_kernel<Voxel>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  const int bytes =
+      copies * SharedCounters<Voxel::wide>::words * plan.shape.bins * int(sizeof(unsigned));
+  if (bytes > 48 * 1024)
+    cuda_check(cudaFuncSetAttribute(shared_kernel<Voxel>,
+                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   const unsigned per_block = (job.pieces.count + plan.launch.blocks - 1) / plan.launch.blocks;
-  shared_kernel<<<dim3(plan.launch.blocks, candidates), plan.launch.threads, bytes, stream_of(cuda)>>>(job, copies, per_block, partial);
+  shared_kernel<<<dim3(plan.launch.blocks, candidates), plan.launch.threads, bytes,
+                  stream_of(cuda)>>>(job, copies, per_block, partial);
   cuda_check(cudaGetLastError());
 }
 

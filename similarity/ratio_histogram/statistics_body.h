@@ -18,7 +18,9 @@ struct RatioTerm : SumBody {
     if (term == 2) return n > 0 ? s * (s / n) : 0.0;
     return term == 0 ? n : s;
   }
-  FREEFLOW_HD double square() const { return fma_(double(sums[2 * bins + 1]), 4294967296.0, double(sums[2 * bins])); }
+  FREEFLOW_HD double square() const {
+    return fma_(double(sums[2 * bins + 1]), 4294967296.0, double(sums[2 * bins]));
+  }
 };
 
 FREEFLOW_HD RatioStatistics ratio_statistics_from(const double* term, double square, double unit) {
@@ -34,7 +36,8 @@ FREEFLOW_HD RatioStatistics ratio_statistics_from(const double* term, double squ
 }
 
 /// RatioOutputs::means of one bin.
-FREEFLOW_HD float ratio_mean(const std::uint64_t* sums, int bins, int bin, const RatioStatistics& whole) {
+FREEFLOW_HD float ratio_mean(const std::uint64_t* sums, int bins, int bin,
+                             const RatioStatistics& whole) {
   const double n = double(sums[bin]);
   return float((n > 0 ? double(sums[bins + bin]) / n : whole.mean) / double(RatioInput::most));
 }

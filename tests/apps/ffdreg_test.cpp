@@ -17,20 +17,24 @@ using namespace test;
 
 const std::string ffdreg = program_path("ffdreg", FFDREG);
 const std::string quick = " --linear none --levels 2 --iterations 25 --spacing 8mm ";
-const std::vector<std::string> written = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
-                                          "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
+const std::vector<std::string> written = {"0GenericAffine.mat",   "1Warp.nii.gz",
+                                          "1InverseWarp.nii.gz",  "Warped.nii.gz",
+                                          "InverseWarped.nii.gz", "report.json"};
 
 class Ffdreg : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
-    write("f.nii.gz", {32, 34, 20},
-          [](const Eigen::Vector3d& p) { return head(p + 2 * Eigen::Vector3d(std::sin(0.1 * p.y()), 1, 0), 18); });
-    write("m.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 * std::exp(-0.3 * head(p, 18)); });
+    write("f.nii.gz", {32, 34, 20}, [](const Eigen::Vector3d& p) {
+      return head(p + 2 * Eigen::Vector3d(std::sin(0.1 * p.y()), 1, 0), 18);
+    });
+    write("m.nii.gz", {36, 30, 22},
+          [](const Eigen::Vector3d& p) { return 50 * std::exp(-0.3 * head(p, 18)); });
   }
 
   template <class F>
-  void write(const std::string& name, Extent extent, F&& f, const Eigen::Vector3d& shift = Eigen::Vector3d::Zero()) {
+  void write(const std::string& name, Extent extent, F&& f,
+             const Eigen::Vector3d& shift = Eigen::Vector3d::Zero()) {
     Geometry g = oblique_geometry(extent, {1.5, 1.4, 2.4});
     g.origin = Eigen::Vector3d::Zero();
     g.origin = -g.center();
@@ -39,7 +43,9 @@ class Ffdreg : public ProgramTest {
     g.origin += shift;
     write_image((folder / name).string(), g, voxels, StoredType::float32, 1);
   }
-  void write_text(const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; }
+  void write_text(const std::string& name, const std::string& text) {
+    std::ofstream(folder / name) << text;
+  }
 };
 
 TEST_F(Ffdreg, WritesWhatItPromises) {
@@ -47,12 +53,15 @@ TEST_F(Ffdreg, WritesWhatItPromises) {
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(o.err, "") << "quiet when stderr is no terminal";
   EXPECT_EQ(o.out, "");
-  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "new/folder"), {}), std::ptrdiff_t(written.size()));
+  for (const std::string& name : written)
+    EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "new/folder"), {}),
+            std::ptrdiff_t(written.size()));
 
   const auto report = nlohmann::json::parse(slurp(folder / "new/folder/a_report.json"));
-  for (const char* key : {"program", "version", "options", "device", "fixed", "moving", "warnings", "levels", "seconds", "memory_bytes",
-                          "overlap_fraction", "jacobian", "inverse_residual_voxels"})
+  for (const char* key :
+       {"program", "version", "options", "device", "fixed", "moving", "warnings", "levels",
+        "seconds", "memory_bytes", "overlap_fraction", "jacobian", "inverse_residual_voxels"})
     EXPECT_TRUE(report.contains(key)) << key;
   EXPECT_EQ(report["options"]["spacing"], "8mm");
   EXPECT_EQ(report["levels"].size(), 2u);
@@ -61,16 +70,24 @@ TEST_F(Ffdreg, WritesWhatItPromises) {
   const auto& iterations = report["levels"][1]["iterations"];
   EXPECT_LT(iterations.back()["cost"].get<double>(), iterations.front()["cost"].get<double>());
 
-  const HostImage fixed = read_image((folder / "f.nii.gz").string()), moving = read_image((folder / "m.nii.gz").string());
-  EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_Warped.nii.gz").string()).geometry, fixed.geometry));
-  EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_InverseWarped.nii.gz").string()).geometry, moving.geometry));
-  EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry, fixed.geometry));
-  EXPECT_TRUE(read_affine((folder / "new/folder/a_0GenericAffine.mat").string()).isApprox(Eigen::Affine3d::Identity()));
+  const HostImage fixed = read_image((folder / "f.nii.gz").string()),
+                  moving = read_image((folder / "m.nii.gz").string());
+  EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_Warped.nii.gz").string()).geometry,
+                        fixed.geometry));
+  EXPECT_TRUE(
+      same_grid(read_image((folder / "new/folder/a_InverseWarped.nii.gz").string()).geometry,
+                moving.geometry));
+  EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry,
+                        fixed.geometry));
+  EXPECT_TRUE(read_affine((folder / "new/folder/a_0GenericAffine.mat").string())
+                  .isApprox(Eigen::Affine3d::Identity()));
 }
 
 TEST_F(Ffdreg, GivesTheSameBytesWhateverTheThreads) {
-  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --device cpu --threads 1" + quick).status, 0);
-  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o b_ --device cpu --threads 3" + quick).status, 0);
+  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --device cpu --threads 1" + quick).status,
+            0);
+  ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o b_ --device cpu --threads 3" + quick).status,
+            0);
   for (const std::string& name : written) {
     if (name == "report.json") continue;  // holds times
     EXPECT_EQ(slurp(folder / ("a_" + name)), slurp(folder / ("b_" + name))) << name;
@@ -80,41 +97,57 @@ TEST_F(Ffdreg, GivesTheSameBytesWhateverTheThreads) {
 TEST_F(Ffdreg, TheWarpedImageIsTheMovingOneThroughTheFiles) {
   ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_" + quick).status, 0);
   Context cpu;
-  const HostImage moving = read_image((folder / "m.nii.gz").string()), warped = read_image((folder / "a_Warped.nii.gz").string());
+  const HostImage moving = read_image((folder / "m.nii.gz").string()),
+                  warped = read_image((folder / "a_Warped.nii.gz").string());
   const HostField field = read_displacement((folder / "a_1Warp.nii.gz").string());
   const DisplacementField u(cpu, field.geometry, field.planes);
   const float fill = *std::min_element(moving.voxels.begin(), moving.voxels.end());
   const std::vector<float> again =
-      warp(cpu, to_volume(cpu, moving), field.geometry, Eigen::Affine3d::Identity(), &u, Interpolation::linear, fill).to_host(cpu);
-  for (std::size_t i = 0; i < again.size(); ++i) ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);  // of 50; the file holds mm in float
+      warp(cpu, to_volume(cpu, moving), field.geometry, Eigen::Affine3d::Identity(), &u,
+           Interpolation::linear, fill)
+          .to_host(cpu);
+  for (std::size_t i = 0; i < again.size(); ++i)
+    ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);  // of 50; the file holds mm in float
 }
 
 TEST_F(Ffdreg, StartsWhereInitSays) {
-  write("far.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 - 5 * head(p, 18); }, {300, -200, 100});
+  write("far.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 - 5 * head(p, 18); },
+        {300, -200, 100});
   expect_refusal(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o out_" + quick), "overlap", 1);
   Eigen::Affine3d shift = Eigen::Affine3d::Identity();
   shift.translation() = Eigen::Vector3d(300, -200, 100);
   write_affine((folder / "start.tfm").string(), shift, Eigen::Vector3d::Zero());
   for (const std::string init : {"center", "start.tfm"}) {
-    ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_ --init " + init + quick).status, 0) << init;
-    EXPECT_LT((read_affine((folder / "ok_0GenericAffine.mat").string()).translation() - shift.translation()).norm(), 4) << init;
+    ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_ --init " + init + quick).status, 0)
+        << init;
+    EXPECT_LT((read_affine((folder / "ok_0GenericAffine.mat").string()).translation() -
+               shift.translation())
+                  .norm(),
+              4)
+        << init;
   }
   EXPECT_EQ(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_ --init moments" + quick).status, 0);
-  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o out_ --init missing.mat"), "missing.mat");
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o out_ --init missing.mat"),
+                 "missing.mat");
 }
 
 TEST_F(Ffdreg, TakesMasksAlsoOnOtherGrids) {
   write("fm.nii.gz", {20, 20, 14}, [](const Eigen::Vector3d& p) { return p.norm() < 20; });
   write("mm.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return p.norm() < 24; });
-  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --fixed-mask fm.nii.gz --moving-mask mm.nii.gz" + quick);
+  const Outcome o =
+      run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --fixed-mask fm.nii.gz --moving-mask mm.nii.gz" +
+          quick);
   EXPECT_EQ(o.status, 0) << o.err;
   EXPECT_NE(o.err.find("warning: 'fm.nii.gz' lies on another grid"), std::string::npos) << o.err;
   write("none.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d&) { return 0; });
-  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o out_ --moving-mask none.nii.gz"), "none.nii.gz");
+  expect_refusal(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o out_ --moving-mask none.nii.gz"),
+                 "none.nii.gz");
 }
 
 TEST_F(Ffdreg, ReadsAConfigurationAndFlagsWin) {
-  write_text("job.ini", "fixed = f.nii.gz\nmoving = m.nii.gz\nlevels = 1\niterations = 3\nspacing = 10mm\nbending = 2\n");
+  write_text("job.ini",
+             "fixed = f.nii.gz\nmoving = m.nii.gz\nlevels = 1\niterations = 3\nspacing = "
+             "10mm\nbending = 2\n");
   ASSERT_EQ(run(ffdreg + " --config job.ini -o a_ --bending 3").status, 0);
   const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
   EXPECT_EQ(report["options"]["bending"], 3.0);
@@ -137,8 +170,10 @@ TEST_F(Ffdreg, HelpVersionAndSchemesGoToStdout) {
 }
 
 TEST_F(Ffdreg, EveryMeasureRunsAndIsNamedInTheProgress) {
-  for (const char* options : {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "nmi --estimator partial_volume", "mi --estimator hard",
-                              "nmi --estimator parzen_both --histogram-scheme sort_and_count", "cr --ratio-scheme shared_warp"}) {
+  for (const char* options :
+       {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "nmi --estimator partial_volume",
+        "mi --estimator hard", "nmi --estimator parzen_both --histogram-scheme sort_and_count",
+        "cr --ratio-scheme shared_warp"}) {
     const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick + " -s " + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
     const std::string name = std::string(options).substr(0, std::string(options).find(' '));
@@ -195,7 +230,8 @@ TEST_F(Ffdreg, TakesAFolderAsPrefixAndPathsThatAreNotUtf8) {
   std::filesystem::copy(folder / "m.nii.gz", folder / odd);
   const Outcome o = run(ffdreg + " -f f.nii.gz -m '" + odd + "' -o ." + quick);
   ASSERT_EQ(o.status, 0) << o.err;
-  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
+  for (const std::string& name : written)
+    EXPECT_TRUE(std::filesystem::exists(folder / name)) << name;
 }
 
 TEST_F(Ffdreg, RefusesUnusableImages) {
@@ -216,19 +252,25 @@ TEST_F(Ffdreg, RefusesUnusableImages) {
 
 TEST_F(Ffdreg, NanVoxelsCountAsOutsideAndAreNamed) {
   int i = 0;
-  write("holes.nii.gz", {36, 30, 22}, [&](const Eigen::Vector3d& p) { return ++i % 20 == 0 ? NAN : 50 * std::exp(-0.3 * head(p, 18)); });
+  write("holes.nii.gz", {36, 30, 22}, [&](const Eigen::Vector3d& p) {
+    return ++i % 20 == 0 ? NAN : 50 * std::exp(-0.3 * head(p, 18));
+  });
   const Outcome o = run(ffdreg + " -f f.nii.gz -m holes.nii.gz -o a_" + quick);
   EXPECT_EQ(o.status, 0) << o.err;
   EXPECT_NE(o.err.find("1188 of 23760"), std::string::npos) << o.err;
-  for (float v : read_displacement((folder / "a_1Warp.nii.gz").string()).planes) ASSERT_TRUE(std::isfinite(v));
-  for (float v : read_image((folder / "a_Warped.nii.gz").string()).voxels) ASSERT_TRUE(std::isfinite(v));
+  for (float v : read_displacement((folder / "a_1Warp.nii.gz").string()).planes)
+    ASSERT_TRUE(std::isfinite(v));
+  for (float v : read_image((folder / "a_Warped.nii.gz").string()).voxels)
+    ASSERT_TRUE(std::isfinite(v));
 }
 
 TEST_F(Ffdreg, CtrlCLeavesNothing) {
   write("big.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(p, 50); });
   write("big2.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(0.9 * p, 50); });
-  const std::string endless = " --device cpu --threads 1 --spacing 3vox --iterations 100000 --bending 0 --log-jacobian 0";
-  const Outcome o = run("timeout --preserve-status -s INT 1 " + ffdreg + " -f big.nii.gz -m big2.nii.gz -o out_" + endless);
+  const std::string endless =
+      " --device cpu --threads 1 --spacing 3vox --iterations 100000 --bending 0 --log-jacobian 0";
+  const Outcome o = run("timeout --preserve-status -s INT 1 " + ffdreg +
+                        " -f big.nii.gz -m big2.nii.gz -o out_" + endless);
   expect_refusal(o, "interrupted", 130);
 }
 

@@ -15,15 +15,17 @@ using namespace test;
 const std::string fluidreg = program_path("fluidreg", FLUIDREG);
 const std::string images = " -f f.nii.gz -m m.nii.gz ";
 const std::string quick = " --linear none --levels 2 --iterations 20 ";
-const std::vector<std::string> written = {"0GenericAffine.mat", "1Warp.nii.gz",         "1InverseWarp.nii.gz",
-                                          "Warped.nii.gz",      "InverseWarped.nii.gz", "report.json"};
+const std::vector<std::string> written = {"0GenericAffine.mat",   "1Warp.nii.gz",
+                                          "1InverseWarp.nii.gz",  "Warped.nii.gz",
+                                          "InverseWarped.nii.gz", "report.json"};
 
 class Fluidreg : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
-    write("f.nii.gz", {32, 34, 20},
-          [](const Eigen::Vector3d& p) { return head(p + 2 * Eigen::Vector3d(std::sin(0.1 * p.y()), 1, 0), 18); });
+    write("f.nii.gz", {32, 34, 20}, [](const Eigen::Vector3d& p) {
+      return head(p + 2 * Eigen::Vector3d(std::sin(0.1 * p.y()), 1, 0), 18);
+    });
     write("m.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 * head(p, 18); });
   }
 
@@ -33,7 +35,8 @@ class Fluidreg : public ProgramTest {
     g.origin = Eigen::Vector3d::Zero();
     g.origin = -g.center();
     Context cpu;
-    write_image((folder / name).string(), g, sample_world(cpu, g, f).to_host(cpu), StoredType::float32, 1);
+    write_image((folder / name).string(), g, sample_world(cpu, g, f).to_host(cpu),
+                StoredType::float32, 1);
   }
 };
 
@@ -42,7 +45,8 @@ TEST_F(Fluidreg, WritesWhatItPromises) {
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(o.err, "") << "quiet when stderr is no terminal";
   EXPECT_EQ(o.out, "");
-  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
+  for (const std::string& name : written)
+    EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
   const auto report = nlohmann::json::parse(slurp(folder / "new/folder/a_report.json"));
   EXPECT_EQ(report["program"], "fluidreg");
   EXPECT_EQ(report["options"]["model"], "flow");
@@ -53,7 +57,8 @@ TEST_F(Fluidreg, WritesWhatItPromises) {
   const auto& iterations = report["levels"][1]["iterations"];
   EXPECT_LT(iterations.back()["cost"].get<double>(), iterations.front()["cost"].get<double>());
   const HostImage fixed = read_image((folder / "f.nii.gz").string());
-  EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry, fixed.geometry));
+  EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry,
+                        fixed.geometry));
 }
 
 TEST_F(Fluidreg, GivesTheSameBytesWhateverTheThreads) {
@@ -66,12 +71,18 @@ TEST_F(Fluidreg, GivesTheSameBytesWhateverTheThreads) {
 }
 
 TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {
-  ASSERT_EQ(run(fluidreg + images + "-o a_ --model fluid -s ssd --kl 0.02 --sigma-update 1.2vox" + quick).status, 0);
+  ASSERT_EQ(
+      run(fluidreg + images + "-o a_ --model fluid -s ssd --kl 0.02 --sigma-update 1.2vox" + quick)
+          .status,
+      0);
   const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
   const auto& last = report["levels"][1]["iterations"].back();
   EXPECT_GT(last["symmetric_kl"].get<double>(), 0);
-  EXPECT_NEAR(last["cost"].get<double>(), last["similarity_cost"].get<double>() + 0.02 * last["symmetric_kl"].get<double>(), 1e-12);
-  EXPECT_LT(last["cost"].get<double>(), report["levels"][1]["iterations"].front()["cost"].get<double>());
+  EXPECT_NEAR(last["cost"].get<double>(),
+              last["similarity_cost"].get<double>() + 0.02 * last["symmetric_kl"].get<double>(),
+              1e-12);
+  EXPECT_LT(last["cost"].get<double>(),
+            report["levels"][1]["iterations"].front()["cost"].get<double>());
   EXPECT_EQ(report["jacobian"]["folded_voxels"], 0);
 }
 
@@ -92,21 +103,26 @@ TEST_F(Fluidreg, TheLinearStageComesFirst) {
 }
 
 TEST_F(Fluidreg, TheTimeLeftIsCountedFromTheNonrigidStageOn) {
-  const Outcome o = run(fluidreg + images + "-o a_ --linear affine --levels 2 --iterations 1x20 -v");
+  const Outcome o =
+      run(fluidreg + images + "-o a_ --linear affine --levels 2 --iterations 1x20 -v");
   ASSERT_EQ(o.status, 0) << o.err;
   const std::size_t at = o.err.find(" s, about ");
   ASSERT_NE(at, std::string::npos) << o.err;
   const auto seconds = nlohmann::json::parse(slurp(folder / "a_report.json"))["seconds"];
   // The second level has four times the voxels of the first and twenty times the iterations.
-  EXPECT_LE(std::stod(o.err.substr(at + 10)), 80 * seconds["nonrigid"].get<double>() + 1) << o.err << seconds;
+  EXPECT_LE(std::stod(o.err.substr(at + 10)), 80 * seconds["nonrigid"].get<double>() + 1)
+      << o.err << seconds;
 }
 
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
-  for (const char* options : {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm", "-s cr --step 0.25",
-                              "--smoother recursive --sigma-field 2mm", "--smoother separable --sigma-field 0", "--smoother fft",
-                              "--velocity navier", "--velocity navier --mu 2 --lambda -1",
-                              "--model fluid -s ssd --kl 0.05 --force-kernel recompute", "--model fluid --velocity navier",
-                              "--model demons -s ssd --demons esm", "--model demons -s ssd --demons thirion", "--symmetric --kl 0.01"}) {
+  for (const char* options :
+       {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm",
+        "-s cr --step 0.25", "--smoother recursive --sigma-field 2mm",
+        "--smoother separable --sigma-field 0", "--smoother fft", "--velocity navier",
+        "--velocity navier --mu 2 --lambda -1",
+        "--model fluid -s ssd --kl 0.05 --force-kernel recompute",
+        "--model fluid --velocity navier", "--model demons -s ssd --demons esm",
+        "--model demons -s ssd --demons thirion", "--symmetric --kl 0.01"}) {
     const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }
@@ -123,22 +139,28 @@ TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
   for (std::size_t i = 0; i < before.size(); ++i) ASSERT_NEAR(before[i], after[i], 1e-5);
   expect_refusal(run(fluidreg + images + "-o out_ --linear rigid" + start), "--linear rigid");
   expect_refusal(run(fluidreg + images + "-o out_ --symmetric" + start), "velocity");
-  expect_refusal(run(fluidreg + images + "-o out_ --init a_0GenericAffine.mat --init a_1Warp.nii.gz"), "list the field first");
-  expect_refusal(run(fluidreg + images + "-o out_ --init moments --init a_1Warp.nii.gz"), "--init takes one start");
+  expect_refusal(
+      run(fluidreg + images + "-o out_ --init a_0GenericAffine.mat --init a_1Warp.nii.gz"),
+      "list the field first");
+  expect_refusal(run(fluidreg + images + "-o out_ --init moments --init a_1Warp.nii.gz"),
+                 "--init takes one start");
   expect_refusal(run(fluidreg + images + "-o a_" + start), "is also an input");
 }
 
 TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
   const std::string given =
-      " --lncc-radius 3 --bins 32 --estimator hard --cr-of-fixed --cr-border 4 --iterations 1 --levels 1 --linear none";
+      " --lncc-radius 3 --bins 32 --estimator hard --cr-of-fixed --cr-border 4 --iterations 1 "
+      "--levels 1 --linear none";
   const auto warnings = [&](const std::string& measure) {
     const Outcome o = run(fluidreg + images + "-o a_ -s " + measure + given);
     EXPECT_EQ(o.status, 0) << o.err;
     return o.err;
   };
   const std::string ssd = warnings("ssd"), nmi = warnings("nmi");
-  for (const std::string option : {"--lncc-radius", "--bins", "--estimator", "--cr-of-fixed", "--cr-border"})
-    EXPECT_NE(ssd.find(option + " changes nothing with --similarity ssd"), std::string::npos) << ssd;
+  for (const std::string option :
+       {"--lncc-radius", "--bins", "--estimator", "--cr-of-fixed", "--cr-border"})
+    EXPECT_NE(ssd.find(option + " changes nothing with --similarity ssd"), std::string::npos)
+        << ssd;
   EXPECT_NE(nmi.find("--lncc-radius"), std::string::npos) << nmi;
   EXPECT_EQ(nmi.find("--bins"), std::string::npos) << nmi;
   EXPECT_EQ(nmi.find("--estimator"), std::string::npos) << nmi;

@@ -1,4 +1,5 @@
-// linreg as a user runs it: good calls, bad calls, failures, reproducibility; and ffdreg's linear stage.
+// linreg as a user runs it: good calls, bad calls, failures, reproducibility; and ffdreg's linear
+// stage.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -15,20 +16,26 @@ namespace {
 using namespace test;
 
 const std::string linreg = program_path("linreg", LINREG);
-const std::vector<std::string> written = {"0GenericAffine.mat", "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"};
+const std::vector<std::string> written = {"0GenericAffine.mat", "Warped.nii.gz",
+                                          "InverseWarped.nii.gz", "report.json"};
 
-double with_nose(const Eigen::Vector3d& p) { return head(p, 20) + 2 / (1 + std::exp((p - Eigen::Vector3d(4, 20, -6)).norm() - 6)); }
+double with_nose(const Eigen::Vector3d& p) {
+  return head(p, 20) + 2 / (1 + std::exp((p - Eigen::Vector3d(4, 20, -6)).norm() - 6));
+}
 
 Eigen::Affine3d truth() {
-  return Eigen::Translation3d(12, -7, 5) * Eigen::Affine3d(Eigen::AngleAxisd(0.5, Eigen::Vector3d(1, 2, -1).normalized()));
+  return Eigen::Translation3d(12, -7, 5) *
+         Eigen::Affine3d(Eigen::AngleAxisd(0.5, Eigen::Vector3d(1, 2, -1).normalized()));
 }
 
 class Linreg : public ProgramTest {
  protected:
   void SetUp() override {
     ProgramTest::SetUp();
-    write("f.nii.gz", {34, 38, 22}, [](const Eigen::Vector3d& p) { return with_nose(truth() * p); });
-    write("m.nii.gz", {40, 36, 30}, [](const Eigen::Vector3d& p) { return 50 * std::exp(-0.3 * with_nose(p)); });
+    write("f.nii.gz", {34, 38, 22},
+          [](const Eigen::Vector3d& p) { return with_nose(truth() * p); });
+    write("m.nii.gz", {40, 36, 30},
+          [](const Eigen::Vector3d& p) { return 50 * std::exp(-0.3 * with_nose(p)); });
   }
 
   template <class F>
@@ -37,7 +44,8 @@ class Linreg : public ProgramTest {
     g.origin = Eigen::Vector3d::Zero();
     g.origin = -g.center();
     Context cpu;
-    write_image((folder / name).string(), g, sample_world(cpu, g, f).to_host(cpu), StoredType::float32, 1);
+    write_image((folder / name).string(), g, sample_world(cpu, g, f).to_host(cpu),
+                StoredType::float32, 1);
   }
 
   double error(const std::string& file) const {
@@ -56,28 +64,35 @@ TEST_F(Linreg, WritesWhatItPromises) {
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(o.err, "") << "quiet when stderr is no terminal";
   EXPECT_EQ(o.out, "");
-  for (const std::string& name : written) EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "new/folder"), {}), std::ptrdiff_t(written.size()));
+  for (const std::string& name : written)
+    EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "new/folder"), {}),
+            std::ptrdiff_t(written.size()));
   EXPECT_LT(error("new/folder/a_0GenericAffine.mat"), 0.6);
 
   const auto report = nlohmann::json::parse(slurp(folder / "new/folder/a_report.json"));
-  for (const char* key : {"program", "version", "options", "device", "fixed", "moving", "warnings", "levels", "seconds", "memory_bytes",
-                          "overlap_fraction", "linear"})
+  for (const char* key : {"program", "version", "options", "device", "fixed", "moving", "warnings",
+                          "levels", "seconds", "memory_bytes", "overlap_fraction", "linear"})
     EXPECT_TRUE(report.contains(key)) << key;
   const auto& linear = report["linear"];
-  for (const char* key : {"rotation_degrees_xyz", "translation_mm", "scale", "skew_xy_xz_yz"}) EXPECT_EQ(linear[key].size(), 3u) << key;
+  for (const char* key : {"rotation_degrees_xyz", "translation_mm", "scale", "skew_xy_xz_yz"})
+    EXPECT_EQ(linear[key].size(), 3u) << key;
   EXPECT_NEAR(linear["scale"][0].get<double>(), 1, 1e-9);
   EXPECT_GT(report["overlap_fraction"]["after"].get<double>(), 0.5);
 
   // The warped images are those of the written transform.
   Context cpu;
-  const HostImage fixed = read_image((folder / "f.nii.gz").string()), moving = read_image((folder / "m.nii.gz").string());
+  const HostImage fixed = read_image((folder / "f.nii.gz").string()),
+                  moving = read_image((folder / "m.nii.gz").string());
   const HostImage warped = read_image((folder / "new/folder/a_Warped.nii.gz").string());
   EXPECT_TRUE(same_grid(warped.geometry, fixed.geometry));
-  EXPECT_TRUE(same_grid(read_image((folder / "new/folder/a_InverseWarped.nii.gz").string()).geometry, moving.geometry));
+  EXPECT_TRUE(
+      same_grid(read_image((folder / "new/folder/a_InverseWarped.nii.gz").string()).geometry,
+                moving.geometry));
   const float fill = *std::min_element(moving.voxels.begin(), moving.voxels.end());
   const std::vector<float> again =
-      warp(cpu, to_volume(cpu, moving), fixed.geometry, read_affine((folder / "new/folder/a_0GenericAffine.mat").string()), nullptr,
+      warp(cpu, to_volume(cpu, moving), fixed.geometry,
+           read_affine((folder / "new/folder/a_0GenericAffine.mat").string()), nullptr,
            Interpolation::linear, fill)
           .to_host(cpu);
   for (std::size_t i = 0; i < again.size(); ++i) ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);
@@ -93,24 +108,34 @@ TEST_F(Linreg, GivesTheSameBytesWhateverTheThreads) {
 }
 
 TEST_F(Linreg, TakesEverySearchAndStart) {
-  write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(), Eigen::Vector3d::Zero());
+  write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(),
+               Eigen::Vector3d::Zero());
   for (const std::string search : {"gradient", "powell", "hill", "flirt"}) {
-    ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init start.tfm --search " + search).status, 0) << search;
+    ASSERT_EQ(
+        run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init start.tfm --search " + search)
+            .status,
+        0)
+        << search;
     EXPECT_LT(error("a_0GenericAffine.mat"), 0.8) << search;
   }
   const Geometry grid = read_image((folder / "f.nii.gz").string()).geometry;
-  write_displacement((folder / "u.nii.gz").string(), grid, std::vector<float>(3 * grid.extent.count()));
-  expect_refusal(run(linreg + " -f f.nii.gz -m m.nii.gz -o out_ --init u.nii.gz"), "holds a displacement");
+  write_displacement((folder / "u.nii.gz").string(), grid,
+                     std::vector<float>(3 * grid.extent.count()));
+  expect_refusal(run(linreg + " -f f.nii.gz -m m.nii.gz -o out_ --init u.nii.gz"),
+                 "holds a displacement");
   for (const std::string init : {"moments", "center", "identity"}) {
-    ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init " + init).status, 0) << init;
+    ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init " + init).status, 0)
+        << init;
     EXPECT_LT(error("a_0GenericAffine.mat"), 0.8) << init;
   }
 }
 
 TEST_F(Linreg, SamplesTricubicallyOnRequest) {
-  write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(), Eigen::Vector3d::Zero());
+  write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(),
+               Eigen::Vector3d::Zero());
   for (const std::string search : {"gradient", "hill"}) {
-    const std::string call = linreg + " -f f.nii.gz -m m.nii.gz --dof 6 --init start.tfm --levels 2 --search " + search;
+    const std::string call =
+        linreg + " -f f.nii.gz -m m.nii.gz --dof 6 --init start.tfm --levels 2 --search " + search;
     ASSERT_EQ(run(call + " -o l_").status, 0) << search;
     ASSERT_EQ(run(call + " -o c_ --sampling cubic").status, 0) << search;
     EXPECT_LT(error("c_0GenericAffine.mat"), 0.8) << search;
@@ -122,9 +147,12 @@ TEST_F(Linreg, SamplesTricubicallyOnRequest) {
 }
 
 TEST_F(Linreg, TakesMasks) {
-  write("fm.nii.gz", {34, 38, 22}, [](const Eigen::Vector3d& p) { return (truth() * p).norm() < 28; });
+  write("fm.nii.gz", {34, 38, 22},
+        [](const Eigen::Vector3d& p) { return (truth() * p).norm() < 28; });
   write("mm.nii.gz", {40, 36, 30}, [](const Eigen::Vector3d& p) { return p.norm() < 28; });
-  const Outcome o = run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --fixed-mask fm.nii.gz --moving-mask mm.nii.gz");
+  const Outcome o =
+      run(linreg +
+          " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --fixed-mask fm.nii.gz --moving-mask mm.nii.gz");
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_LT(error("a_0GenericAffine.mat"), 1);
 }
@@ -133,7 +161,8 @@ TEST_F(Linreg, FailsWithTheFractionWithoutOverlap) {
   Eigen::Affine3d far = Eigen::Affine3d::Identity();
   far.translation().x() = 900;
   write_affine((folder / "far.tfm").string(), far, Eigen::Vector3d::Zero());
-  expect_refusal(run(linreg + " -f f.nii.gz -m m.nii.gz -o out_ --search gradient --init far.tfm"), "0.0 %", 1);
+  expect_refusal(run(linreg + " -f f.nii.gz -m m.nii.gz -o out_ --search gradient --init far.tfm"),
+                 "0.0 %", 1);
 }
 
 TEST_F(Linreg, RefusesUnusableCalls) {
@@ -142,9 +171,12 @@ TEST_F(Linreg, RefusesUnusableCalls) {
   expect_refusal(run(linreg + images + " --search best"), "flirt");
   expect_refusal(run(linreg + images + " --refine best"), "blocks");
   expect_refusal(run(linreg + images + " --powell-resolution fine"), "0.02,0.05");
-  expect_refusal(run(linreg + images + " --sampling nearest"), "--sampling 'nearest' is not one of linear, cubic");
-  expect_refusal(run(linreg + images + " --sampling cubic -s cr"), "cubic sampling is of nmi and mi");
-  expect_refusal(run(linreg + images + " --sampling cubic --estimator partial_volume"), "trilinear");
+  expect_refusal(run(linreg + images + " --sampling nearest"),
+                 "--sampling 'nearest' is not one of linear, cubic");
+  expect_refusal(run(linreg + images + " --sampling cubic -s cr"),
+                 "cubic sampling is of nmi and mi");
+  expect_refusal(run(linreg + images + " --sampling cubic --estimator partial_volume"),
+                 "trilinear");
   expect_refusal(run(linreg + images + " --levels 0"), "levels");
   expect_refusal(run(linreg + images + " -s nim"), "nmi");
   expect_refusal(run(linreg + images + " --init missing.mat"), "missing.mat");
@@ -161,12 +193,15 @@ TEST_F(Linreg, RefusesUnusableCalls) {
 TEST_F(Linreg, HelpNamesTheOptions) {
   const Outcome help = run(linreg + " --help");
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"--dof", "--search", "Example"}) EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  for (const char* word : {"--dof", "--search", "Example"})
+    EXPECT_NE(help.out.find(word), std::string::npos) << word;
   EXPECT_NE(run(linreg + " --version").out.find("FreeFlow"), std::string::npos);
 }
 
 TEST_F(Linreg, IsTheFirstStageOfFfdreg) {
-  const std::string call = program_path("ffdreg", FFDREG) + " -f f.nii.gz -m m.nii.gz -o a_ --levels 2 --iterations 5 --spacing 10mm";
+  const std::string call =
+      program_path("ffdreg", FFDREG) +
+      " -f f.nii.gz -m m.nii.gz -o a_ --levels 2 --iterations 5 --spacing 10mm";
   ASSERT_EQ(run(call).status, 0);
   EXPECT_LT(error("a_0GenericAffine.mat"), 1);
   const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));

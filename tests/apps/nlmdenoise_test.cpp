@@ -24,16 +24,23 @@ class Nlmdenoise : public ProgramTest {
     ProgramTest::SetUp();
     const Vector3d c = geometry.center();
     const Eigen::Affine3d world = geometry.index_to_world();
-    const auto distance = [&](int x, int y, int z) { return (world * Vector3d(x, y, z) - c).norm() - 8; };
+    const auto distance = [&](int x, int y, int z) {
+      return (world * Vector3d(x, y, z) - c).norm() - 8;
+    };
     write(
-        "mask.nii.gz", [&](int x, int y, int z) { return distance(x, y, z) < 0; }, StoredType::uint8);
+        "mask.nii.gz", [&](int x, int y, int z) { return distance(x, y, z) < 0; },
+        StoredType::uint8);
     write(
-        "labels.nii.gz", [&](int x, int y, int z) { return distance(x, y, z) > 0 ? 0
-                                                           : x < 12              ? 2
-                                                           : y < 9               ? 5
-                                                                                 : 17; }, StoredType::int16);
+        "labels.nii.gz",
+        [&](int x, int y, int z) {
+          return distance(x, y, z) > 0 ? 0 : x < 12 ? 2 : y < 9 ? 5 : 17;
+        },
+        StoredType::int16);
     write(
-        "grey.nii.gz", [&](int x, int y, int z) { return 100 - 10 * distance(x, y, z) + std::sin(5 * x + 3 * y - 4 * z); },
+        "grey.nii.gz",
+        [&](int x, int y, int z) {
+          return 100 - 10 * distance(x, y, z) + std::sin(5 * x + 3 * y - 4 * z);
+        },
         StoredType::float32);
     write("sdf.nii.gz", distance, StoredType::float32);
   }
@@ -43,7 +50,9 @@ class Nlmdenoise : public ProgramTest {
     write_image((folder / name).string(), geometry, voxelwise(geometry.extent, f), type, 1);
   }
 
-  nlohmann::json report(const std::string& prefix) const { return nlohmann::json::parse(slurp(folder / (prefix + "report.json"))); }
+  nlohmann::json report(const std::string& prefix) const {
+    return nlohmann::json::parse(slurp(folder / (prefix + "report.json")));
+  }
 
   Geometry geometry = oblique_geometry({24, 26, 18}, {1, 1, 1.4});
 };
@@ -57,7 +66,9 @@ TEST_F(Nlmdenoise, WritesWhatItPromises) {
   EXPECT_EQ(r["input"]["kind"], "labels");
   EXPECT_EQ(r["inside"]["after"]["components"], 1);
   EXPECT_EQ(r["inside"]["after"]["euler_number"], 1);
-  EXPECT_NEAR(r["inside"]["after"]["volume_mm3"].get<double>() / r["inside"]["before"]["volume_mm3"].get<double>(), 1, 0.02);
+  EXPECT_NEAR(r["inside"]["after"]["volume_mm3"].get<double>() /
+                  r["inside"]["before"]["volume_mm3"].get<double>(),
+              1, 0.02);
   EXPECT_GT(r["band"]["elements"].get<int>(), 1000);
   EXPECT_EQ(r["options"]["c2"], "auto");
   EXPECT_EQ(r["c2"], 15);
@@ -65,14 +76,16 @@ TEST_F(Nlmdenoise, WritesWhatItPromises) {
   const HostImage sdf = read_image((folder / "new/folder/a_sdf.nii.gz").string()),
                   mask = read_image((folder / "new/folder/a_mask.nii.gz").string());
   EXPECT_TRUE(same_grid(sdf.geometry, geometry));
-  for (std::size_t i = 0; i < sdf.voxels.size(); ++i) ASSERT_EQ(mask.voxels[i], sdf.voxels[i] <= 0 ? 1 : 0);
+  for (std::size_t i = 0; i < sdf.voxels.size(); ++i)
+    ASSERT_EQ(mask.voxels[i], sdf.voxels[i] <= 0 ? 1 : 0);
   EXPECT_EQ(std::filesystem::exists(folder / "new/folder/a_surface.ply"), has_meshes());
   EXPECT_EQ(o.err.find("libvtk9-dev") == std::string::npos, has_meshes()) << o.err;
 }
 
 TEST_F(Nlmdenoise, KnowsTheKindsOfVolumes) {
-  for (const auto& [arguments, kind] : {std::pair{"-i sdf.nii.gz", "sdf"}, std::pair{"-i grey.nii.gz --iso 100", "image"},
-                                        std::pair{"-i labels.nii.gz --label 2 --patch 3", "labels"}}) {
+  for (const auto& [arguments, kind] :
+       {std::pair{"-i sdf.nii.gz", "sdf"}, std::pair{"-i grey.nii.gz --iso 100", "image"},
+        std::pair{"-i labels.nii.gz --label 2 --patch 3", "labels"}}) {
     const Outcome o = run(nlmdenoise + " -q -o b_ --iterations 2 " + arguments);
     ASSERT_EQ(o.status, 0) << arguments << o.err;
     EXPECT_EQ(o.err, "");
@@ -96,19 +109,22 @@ TEST_F(Nlmdenoise, ReadsMeshes) {
   const TriangleMesh mesh = read_mesh((folder / "a_surface.ply").string());
   for (const Vector3d& p : mesh.points) ASSERT_NEAR((p - geometry.center()).norm(), 8, 0.15);
   double volume = 0;  // positive where the triangles turn outwards
-  for (const auto& t : mesh.triangles) volume += mesh.points[t[0]].dot(mesh.points[t[1]].cross(mesh.points[t[2]])) / 6;
+  for (const auto& t : mesh.triangles)
+    volume += mesh.points[t[0]].dot(mesh.points[t[1]].cross(mesh.points[t[2]])) / 6;
   EXPECT_NEAR(volume, 4.0 / 3 * 3.14159 * 512, 40);
   const Outcome o = run(nlmdenoise + " -q -i a_surface.ply --resolution 0.9 -o b_");
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(report("b_")["input"]["kind"], "mesh");
-  for (const Vector3d& p : read_mesh((folder / "b_surface.ply").string()).points) ASSERT_NEAR((p - geometry.center()).norm(), 8, 0.3);
+  for (const Vector3d& p : read_mesh((folder / "b_surface.ply").string()).points)
+    ASSERT_NEAR((p - geometry.center()).norm(), 8, 0.3);
   TriangleMesh open = mesh;
   open.triangles.resize(open.triangles.size() / 2);
   write_mesh((folder / "open.ply").string(), open);
   expect_refusal(run(nlmdenoise + " -i open.ply -o out_"), "is open");
   std::ofstream(folder / "text.ply") << "this is not a mesh";
   expect_refusal(run(nlmdenoise + " -i text.ply -o out_"), "text.ply");
-  std::ofstream(folder / "corner.obj") << "v 0 0 0\nv 9 0 0\nv 0 9 0\nv 0 0 9\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 100000000\n";
+  std::ofstream(folder / "corner.obj")
+      << "v 0 0 0\nv 9 0 0\nv 0 9 0\nv 0 0 9\nf 1 2 3\nf 1 2 4\nf 1 3 4\nf 2 3 100000000\n";
   expect_refusal(run(nlmdenoise + " -i corner.obj -o out_"), "a face names a point");
 }
 
@@ -143,15 +159,18 @@ TEST_F(Nlmdenoise, RefusesBadInputWithASentence) {
 TEST_F(Nlmdenoise, CtrlCInTheSearchLeavesNothing) {
   const auto names = [&] {
     std::set<std::string> all;
-    for (const auto& entry : std::filesystem::directory_iterator(folder)) all.insert(entry.path().filename().string());
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      all.insert(entry.path().filename().string());
     return all;
   };
   geometry = plain_geometry({38, 38, 38});
   write(
-      "big.nii.gz", [&](int x, int y, int z) { return (Vector3d(x, y, z) - geometry.center()).norm() < 13; }, StoredType::uint8);
+      "big.nii.gz",
+      [&](int x, int y, int z) { return (Vector3d(x, y, z) - geometry.center()).norm() < 13; },
+      StoredType::uint8);
   const std::set<std::string> before = names();
-  const Outcome o =
-      run("timeout --preserve-status -s INT 1.5 " + nlmdenoise + " -v -i big.nii.gz -o out_ --device cpu --threads 1 --patch 9");
+  const Outcome o = run("timeout --preserve-status -s INT 1.5 " + nlmdenoise +
+                        " -v -i big.nii.gz -o out_ --device cpu --threads 1 --patch 9");
   EXPECT_EQ(o.status, 130) << o.err;
   EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
   EXPECT_NE(o.err.find("band of"), std::string::npos) << o.err;
@@ -160,10 +179,13 @@ TEST_F(Nlmdenoise, CtrlCInTheSearchLeavesNothing) {
 }
 
 TEST_F(Nlmdenoise, RealDataSegmentationRunsWithDefaults) {
-  const std::filesystem::path file = std::filesystem::absolute(real_data() / "fair_3d" / "wmseg_R.nii.gz");
+  const std::filesystem::path file =
+      std::filesystem::absolute(real_data() / "fair_3d" / "wmseg_R.nii.gz");
   if (!std::filesystem::exists(file)) GTEST_SKIP() << "no real data";
-  // The whole volume takes a minute and more here: a tenth of the neighbourhood shows that it is understood.
-  const Outcome o = run(nlmdenoise + " -q -i '" + file.string() + "' -o a_ --search-radius 2 --iterations 1");
+  // The whole volume takes a minute and more here: a tenth of the neighbourhood shows that it is
+  // understood.
+  const Outcome o =
+      run(nlmdenoise + " -q -i '" + file.string() + "' -o a_ --search-radius 2 --iterations 1");
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(report("a_")["input"]["kind"], "image");
 }

@@ -1,4 +1,5 @@
-// Runs a program as a user does, in a folder of its own, and looks at what it printed and left behind.
+// Runs a program as a user does, in a folder of its own, and looks at what it printed and left
+// behind.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ class ProgramTest : public testing::Test {
  protected:
   void SetUp() override {
     folder = std::filesystem::temp_directory_path() /
-             ("freeflow_" + std::to_string(getpid()) + "_" + testing::UnitTest::GetInstance()->current_test_info()->name());
+             ("freeflow_" + std::to_string(getpid()) + "_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name());
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
   }
@@ -36,21 +38,25 @@ class ProgramTest : public testing::Test {
 
   /// Runs `command` in the folder through the shell.
   Outcome run(const std::string& command) const {
-    const std::string full = "cd '" + folder.string() + "' && " + command + " >stdout.txt 2>stderr.txt";
+    const std::string full =
+        "cd '" + folder.string() + "' && " + command + " >stdout.txt 2>stderr.txt";
     const int raw = std::system(full.c_str());
-    Outcome o{WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw), slurp(folder / "stdout.txt"), slurp(folder / "stderr.txt")};
+    Outcome o{WIFEXITED(raw) ? WEXITSTATUS(raw) : 128 + WTERMSIG(raw), slurp(folder / "stdout.txt"),
+              slurp(folder / "stderr.txt")};
     std::filesystem::remove(folder / "stdout.txt");
     std::filesystem::remove(folder / "stderr.txt");
     return o;
   }
 
-  /// Exit status 2 (or `status`), one sentence that mentions `words`, and nothing of the prefix left.
+  /// Exit status 2 (or `status`), one sentence that mentions `words`, and nothing of the prefix
+  /// left.
   void expect_refusal(const Outcome& o, const std::string& words, int status = 2) const {
     EXPECT_EQ(o.status, status) << o.err;
     EXPECT_NE(o.err.find(words), std::string::npos) << o.err;
     EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 1) << o.err;
     for (const auto& entry : std::filesystem::directory_iterator(folder))
-      EXPECT_NE(entry.path().filename().string().rfind("out", 0), 0u) << entry.path() << " was left behind";
+      EXPECT_NE(entry.path().filename().string().rfind("out", 0), 0u)
+          << entry.path() << " was left behind";
   }
 
   std::filesystem::path folder;
@@ -58,7 +64,8 @@ class ProgramTest : public testing::Test {
 
 /// The program of that name: beside the running test in a package, else where the build put it.
 inline std::string program_path(const std::string& name, const std::string& built) {
-  const std::filesystem::path beside = std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
+  const std::filesystem::path beside =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
   return std::filesystem::exists(beside) ? beside.string() : built;
 }
 

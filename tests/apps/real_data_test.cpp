@@ -1,4 +1,5 @@
-// The figures of the project's first issue, on real images. Skips plainly where ../shared/data (or FREEFLOW_DATA) is missing.
+// The figures of the project's first issue, on real images. Skips plainly where ../shared/data (or
+// FREEFLOW_DATA) is missing.
 #include <nlohmann/json.hpp>
 
 #include <map>
@@ -24,13 +25,15 @@ class RealData : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     data = real_data();
-    if (data.empty()) GTEST_SKIP() << "no real images: put them in ../shared/data or name their folder in FREEFLOW_DATA";
+    if (data.empty())
+      GTEST_SKIP()
+          << "no real images: put them in ../shared/data or name their folder in FREEFLOW_DATA";
   }
 
   /// Runs ffdreg with its defaults.
   void register_pair(const std::filesystem::path& fixed, const std::filesystem::path& moving) {
-    const Outcome o =
-        run(program_path("ffdreg", FFDREG) + " -f '" + (data / fixed).string() + "' -m '" + (data / moving).string() + "' -o r_");
+    const Outcome o = run(program_path("ffdreg", FFDREG) + " -f '" + (data / fixed).string() +
+                          "' -m '" + (data / moving).string() + "' -o r_");
     ASSERT_EQ(o.status, 0) << o.err;
     report = nlohmann::json::parse(slurp(folder / "r_report.json"));
     field = read_displacement((folder / "r_1Warp.nii.gz").string());
@@ -53,7 +56,8 @@ class RealData : public ProgramTest {
 
   /// Mean distance of the fixed points carried over to the moving ones, mm.
   double landmark_error(const std::string& pair) const {
-    const auto fixed = points(data / (pair + "_fixed_points.csv")), moving = points(data / (pair + "_moving_points.csv"));
+    const auto fixed = points(data / (pair + "_fixed_points.csv")),
+               moving = points(data / (pair + "_moving_points.csv"));
     Context cpu;
     const DisplacementField u(cpu, field.geometry, field.planes);
     double sum = 0;
@@ -64,25 +68,29 @@ class RealData : public ProgramTest {
       at.origin = fixed[i];
       const std::vector<float> d = resample(cpu, u, at).to_host(cpu);
       const Eigen::Vector3d world =
-          fixed[i] + field.geometry.direction * field.geometry.spacing.cwiseProduct(Eigen::Vector3d(d[0], d[1], d[2]));
+          fixed[i] + field.geometry.direction *
+                         field.geometry.spacing.cwiseProduct(Eigen::Vector3d(d[0], d[1], d[2]));
       sum += (affine * world - moving[i]).norm();
     }
     return sum / double(fixed.size());
   }
 
-  /// Mean distance of linreg's rigid result from the identity over the bright voxels of an image, mm.
-  double linear_error(const HostImage& where, const std::filesystem::path& fixed, const std::filesystem::path& moving,
-                      const std::string& options) {
-    const Outcome o = run(program_path("linreg", LINREG) + " -f '" + (data / fixed).string() + "' -m '" + (data / moving).string() +
-                          "' -o l_ --dof 6 " + options);
+  /// Mean distance of linreg's rigid result from the identity over the bright voxels of an image,
+  /// mm.
+  double linear_error(const HostImage& where, const std::filesystem::path& fixed,
+                      const std::filesystem::path& moving, const std::string& options) {
+    const Outcome o = run(program_path("linreg", LINREG) + " -f '" + (data / fixed).string() +
+                          "' -m '" + (data / moving).string() + "' -o l_ --dof 6 " + options);
     EXPECT_EQ(o.status, 0) << o.err;
-    const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string()), to_world = where.geometry.index_to_world();
+    const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string()),
+                          to_world = where.geometry.index_to_world();
     const float bright = 0.2f * *std::max_element(where.voxels.begin(), where.voxels.end());
     const Extent n = where.geometry.extent;
     double sum = 0, count = 0;
     for (std::size_t i = 0; i < where.voxels.size(); ++i) {
       if (!(where.voxels[i] > bright)) continue;
-      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y), double(i / n.x / n.y));
+      const Eigen::Vector3d p =
+          to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y), double(i / n.x / n.y));
       sum += (found * p - p).norm();
       ++count;
     }
@@ -102,7 +110,9 @@ TEST_F(RealData, BrainsOfTwoPeopleReachTheirDice) {
   const DisplacementField u(cpu, field.geometry, field.planes);
   const HostImage fixed = read_image((data / dir / "0001_seg35.nii.gz").string());
   const HostImage moving = read_image((data / dir / "0002_seg35.nii.gz").string());
-  const std::vector<float> warped = warp(cpu, to_volume(cpu, moving), field.geometry, affine, &u, Interpolation::nearest, 0).to_host(cpu);
+  const std::vector<float> warped =
+      warp(cpu, to_volume(cpu, moving), field.geometry, affine, &u, Interpolation::nearest, 0)
+          .to_host(cpu);
   std::map<int, std::array<double, 3>> count;  // fixed, warped, both
   for (std::size_t i = 0; i < warped.size(); ++i) {
     const int f = int(fixed.voxels[i]), w = int(warped[i]);
@@ -121,11 +131,14 @@ TEST_F(RealData, TemplatesOfOneSpaceStayTogether) {
   const HostImage fixed = read_image((data / "mm_spm_templates/avg152T1.nii.gz").string());
   for (const std::string moving : {"avg152T2", "scct_CT", "ggFLAIR"})
     for (const std::string measure : {"nmi", "cr"})
-      EXPECT_LT(linear_error(fixed, "mm_spm_templates/avg152T1.nii.gz", "mm_spm_templates/" + moving + ".nii.gz", "-s " + measure), 1.5)
+      EXPECT_LT(linear_error(fixed, "mm_spm_templates/avg152T1.nii.gz",
+                             "mm_spm_templates/" + moving + ".nii.gz", "-s " + measure),
+                1.5)
           << moving << ' ' << measure;
 }
 
-// A noisy PET of 8 mm slices drawn from tissues: blocks find little in it, and must not spoil what the measure found.
+// A noisy PET of 8 mm slices drawn from tissues: blocks find little in it, and must not spoil what
+// the measure found.
 TEST_F(RealData, BlocksDoNotSpoilAPet) {
   const HostImage tissues = read_image((data / "mm_sri24/tissues.nii.gz").string()),
                   t1 = read_image((data / "mm_sri24/t1.nii.gz").string());
@@ -134,7 +147,8 @@ TEST_F(RealData, BlocksDoNotSpoilAPet) {
   pet.geometry = tissues.geometry;
   pet.geometry.extent = {n.x / side.x, n.y / side.y, n.z / side.z};
   const Eigen::Vector3d sides(side.x, side.y, side.z);
-  pet.geometry.origin = tissues.geometry.index_to_world() * Eigen::Vector3d(0.5 * (sides - Eigen::Vector3d::Ones()));
+  pet.geometry.origin =
+      tissues.geometry.index_to_world() * Eigen::Vector3d(0.5 * (sides - Eigen::Vector3d::Ones()));
   pet.geometry.spacing = tissues.geometry.spacing.cwiseProduct(sides);
   const float activity[] = {0.1f, 0.3f, 4, 1};  // none, CSF, grey, white
   std::mt19937 random(5);
@@ -144,12 +158,16 @@ TEST_F(RealData, BlocksDoNotSpoilAPet) {
     for (int k = 0; k < side.z; ++k)
       for (int j = 0; j < side.y; ++j)
         for (int i = 0; i < side.x; ++i)
-          sum += activity[int(tissues.voxels[(std::size_t(z * side.z + k) * n.y + y * side.y + j) * n.x + x * side.x + i])];
+          sum += activity[int(
+              tissues.voxels[(std::size_t(z * side.z + k) * n.y + y * side.y + j) * n.x +
+                             x * side.x + i])];
     const float mean = sum / float(side.count());
     return mean + noise(random) * std::sqrt(std::max(mean / 4, 0.05f));
   });
   write_image((folder / "pet.nii").string(), pet.geometry, pet.voxels);
-  const auto error = [&](const std::string& options) { return linear_error(t1, folder / "pet.nii", "mm_sri24/t1.nii.gz", options); };
+  const auto error = [&](const std::string& options) {
+    return linear_error(t1, folder / "pet.nii", "mm_sri24/t1.nii.gz", options);
+  };
   const double plain = error("--refine none");
   EXPECT_LT(plain, 1);
   EXPECT_LT(error("--refine blocks"), plain + 0.1);

@@ -20,7 +20,8 @@ using namespace test;
 
 class Contexts : public OnDevice {
  protected:
-  /// A context of another device than the one under test, a GPU's stood in for by a rehearsal where there is none.
+  /// A context of another device than the one under test, a GPU's stood in for by a rehearsal where
+  /// there is none.
   static Context elsewhere(const Device& here) {
     for (const Device& d : available_devices())
       if (!(d == here)) return Context(d);
@@ -43,8 +44,11 @@ TEST_P(Contexts, LentMemoryIsUsedInPlaceAndItsKeeperHeld) {
     EXPECT_EQ(again.view().data, owner.data());
     const Volume<float> moved = std::move(volume);
     EXPECT_EQ(keeper.use_count(), 2);
-    EXPECT_EQ(ctx.statistics().bytes_in_use, before.bytes_in_use) << "lent memory is not the context's";
-    EXPECT_THROW(Volume<float>(plain_geometry({5, 4, 4}), Buffer<float>::lent(ctx, owner.data(), owner.size(), nullptr)), InvalidArgument);
+    EXPECT_EQ(ctx.statistics().bytes_in_use, before.bytes_in_use)
+        << "lent memory is not the context's";
+    EXPECT_THROW(Volume<float>(plain_geometry({5, 4, 4}),
+                               Buffer<float>::lent(ctx, owner.data(), owner.size(), nullptr)),
+                 InvalidArgument);
   }
   EXPECT_EQ(keeper.use_count(), 1);
   EXPECT_EQ(owner.to_host(ctx), values) << "nothing was freed";
@@ -66,8 +70,11 @@ TEST_P(Contexts, MemoryOfAnotherDeviceIsRefusedWithASentence) {
   EXPECT_THROW(buffer.clone(ctx), InvalidArgument);
   if (GetParam().is_cuda()) {
     std::array<float, 4> host{};
-    EXPECT_THROW(Buffer<float>::lent(ctx, host.data(), 4, nullptr), InvalidArgument) << "host memory";
-    EXPECT_THROW(Buffer<float>::lent(cpu, Buffer<float>(ctx, 4).data(), 4, nullptr), InvalidArgument) << "device memory";
+    EXPECT_THROW(Buffer<float>::lent(ctx, host.data(), 4, nullptr), InvalidArgument)
+        << "host memory";
+    EXPECT_THROW(Buffer<float>::lent(cpu, Buffer<float>(ctx, 4).data(), 4, nullptr),
+                 InvalidArgument)
+        << "device memory";
   }
   Context same(GetParam());
   const Volume<float> here(ctx, g, std::vector<float>(g.extent.count(), 2));
@@ -97,7 +104,8 @@ TEST_P(Contexts, SaysWhatDoesNotFit) {
     FAIL();
   } catch (const DeviceError& e) {
     const std::string sentence = e.what();
-    for (const char* part : {"the work", "1073741825 MiB", "free", "do less"}) EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
+    for (const char* part : {"the work", "1073741825 MiB", "free", "do less"})
+      EXPECT_NE(sentence.find(part), std::string::npos) << sentence;
   }
   EXPECT_THROW(require_free_host(std::size_t(1) << 50, "the work", "do less"), DeviceError);
 }

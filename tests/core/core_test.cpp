@@ -23,7 +23,8 @@ using namespace test;
 TEST(Geometry, WorldMapsMatchTheDefinition) {
   const Geometry g = oblique_geometry({5, 6, 7});
   const Eigen::Vector3d index(3, 1, 4);
-  const Eigen::Vector3d expected = g.origin + g.direction * Eigen::Vector3d(3 * 1.2, 1 * 0.9, 4 * 2.5);
+  const Eigen::Vector3d expected =
+      g.origin + g.direction * Eigen::Vector3d(3 * 1.2, 1 * 0.9, 4 * 2.5);
   EXPECT_LT((g.index_to_world() * index - expected).norm(), 1e-12);
   EXPECT_LT((g.world_to_index() * expected - index).norm(), 1e-12);
 }
@@ -33,8 +34,12 @@ TEST(Geometry, IndexMapGoesThroughTheWorld) {
   Eigen::Affine3d shift = Eigen::Affine3d::Identity();
   shift.translation() = Eigen::Vector3d(1, 2, 3);
   const PointMap map = index_map(fixed, shift, moving);
-  const Eigen::Vector3d expected = moving.world_to_index() * (fixed.index_to_world() * Eigen::Vector3d(2, 3, 4) + Eigen::Vector3d(1, 2, 3));
-  for (int r = 0; r < 3; ++r) EXPECT_NEAR(map.m[r][0] * 2 + map.m[r][1] * 3 + map.m[r][2] * 4 + map.m[r][3], expected[r], 1e-5);
+  const Eigen::Vector3d expected =
+      moving.world_to_index() *
+      (fixed.index_to_world() * Eigen::Vector3d(2, 3, 4) + Eigen::Vector3d(1, 2, 3));
+  for (int r = 0; r < 3; ++r)
+    EXPECT_NEAR(map.m[r][0] * 2 + map.m[r][1] * 3 + map.m[r][2] * 4 + map.m[r][3], expected[r],
+                1e-5);
 }
 
 TEST(Geometry, RefusesWhatIsNoGrid) {
@@ -48,7 +53,8 @@ TEST(Geometry, RefusesWhatIsNoGrid) {
   g.direction(0, 1) = 0.1;
   EXPECT_THROW(g.validate("it"), InvalidArgument);
   EXPECT_NO_THROW(plain_geometry({2048, 1024, 1023}).validate("it"));
-  EXPECT_THROW(plain_geometry({2048, 1024, 1024}).validate("it"), InvalidArgument) << "2^31 voxels: an int cannot number them";
+  EXPECT_THROW(plain_geometry({2048, 1024, 1024}).validate("it"), InvalidArgument)
+      << "2^31 voxels: an int cannot number them";
 }
 
 TEST(Geometry, SameGridSeesASmallShift) {
@@ -103,7 +109,8 @@ TEST_P(Memory, TooMuchIsASentence) {
 TEST(PortableLog, IsWithinTwoUlp) {
   std::mt19937_64 generator(3);
   for (int i = 0; i < 200000; ++i) {
-    const double x = std::ldexp(1.0 + double(generator()) / 18446744073709551616.0, int(generator() % 120) - 60);
+    const double x =
+        std::ldexp(1.0 + double(generator()) / 18446744073709551616.0, int(generator() % 120) - 60);
     const double expected = std::log(x);
     EXPECT_NEAR(log_positive(x), expected, 4.5e-16 * std::max(1e-3, std::abs(expected))) << x;
   }
@@ -114,8 +121,8 @@ class Loops : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Loops);
 
 TEST_P(Loops, VisitEveryVoxelOnce) {
-  for (const Extent e :
-       {Extent{1, 1, 1}, Extent{61, 47, 33}, Extent{10000, 1, 1}, Extent{4097, 2, 1}, Extent{1, 1, 500}, Extent{3, 2, 70000}}) {
+  for (const Extent e : {Extent{1, 1, 1}, Extent{61, 47, 33}, Extent{10000, 1, 1},
+                         Extent{4097, 2, 1}, Extent{1, 1, 500}, Extent{3, 2, 70000}}) {
     Volume<float> v(ctx, plain_geometry(e));
     ctx.fill_zero(v.view().data, e.count() * sizeof(float));
     for_each_voxel(ctx, e, CountVisits{v.view()});
@@ -166,7 +173,8 @@ TEST_P(Loops, QuotientsAreRoundedCorrectly) {
   const std::vector<float> found = out.to_host(ctx);
   int wrong = 0;
   for (int i = 0; i < n; ++i) {
-    const double b = body.denominator(i);  // a double's quotient of floats, rounded again, is the float's
+    // a double's quotient of floats, rounded again, is the float's
+    const double b = body.denominator(i);
     wrong += found[i] != float(double(float(b) - 1.0f) / b);
     wrong += found[n + i] != float(double(1.2345678f + float(i % 1024)) / b);
   }
@@ -176,9 +184,12 @@ TEST_P(Loops, QuotientsAreRoundedCorrectly) {
   const Quotients hard{1u << 23, ones.view(), (1u << 23) - 1};
   for_each_voxel(ctx, Extent{119, 1, 1}, hard);
   const std::vector<float> rounded = ones.to_host(ctx);
-  for (int i = 0; i < 119; ++i) EXPECT_EQ(rounded[i], float(double(hard.denominator(i) - 1.0f) / hard.denominator(i))) << i;
-  for (const float no : {0.0f, -1.0f, 1e-30f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN}) EXPECT_FALSE(is_moderate(no)) << no;
-  for (const float yes : {0x1p-60f, 0.5f, 1.0f, 3e5f, 0x1.fffffep59f}) EXPECT_TRUE(is_moderate(yes)) << yes;
+  for (int i = 0; i < 119; ++i)
+    EXPECT_EQ(rounded[i], float(double(hard.denominator(i) - 1.0f) / hard.denominator(i))) << i;
+  for (const float no : {0.0f, -1.0f, 1e-30f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN})
+    EXPECT_FALSE(is_moderate(no)) << no;
+  for (const float yes : {0x1p-60f, 0.5f, 1.0f, 3e5f, 0x1.fffffep59f})
+    EXPECT_TRUE(is_moderate(yes)) << yes;
 }
 
 }  // namespace

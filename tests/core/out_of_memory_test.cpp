@@ -1,5 +1,5 @@
-// An allocation that fails on a thread of an OpenMP region becomes an exception of the caller's. This program replaces operator new, so it is
-// one of its own.
+// An allocation that fails on a thread of an OpenMP region becomes an exception of the caller's.
+// This program replaces operator new, so it is one of its own.
 #include <gtest/gtest.h>
 #include <omp.h>
 #include <unistd.h>
@@ -75,36 +75,44 @@ TEST(OutOfMemory, InAJointHistogram) {
   const HistogramShape hard{256, 256, Estimator::hard};
   const Buffer<std::uint64_t> histogram(ctx, hard.bins());
   expect_bad_alloc([&] {
-    JointHistogram(ctx, HistogramScheme::automatic, hard, n).count(ctx, BinnedPair{bins.data(), bins.data(), n}, histogram.data());
+    JointHistogram(ctx, HistogramScheme::automatic, hard, n)
+        .count(ctx, BinnedPair{bins.data(), bins.data(), n}, histogram.data());
   });
   const Buffer<std::uint16_t> fixed(ctx, std::vector<std::uint16_t>(n, 5));
   const Buffer<float> warped(ctx, std::vector<float>(n, 7.5f));
   const HistogramShape parzen{64, 64, Estimator::parzen};
   expect_bad_alloc([&] {
-    JointHistogram(ctx, HistogramScheme::automatic, parzen, n).count(ctx, SampledPair{fixed.data(), warped.data(), n}, histogram.data());
+    JointHistogram(ctx, HistogramScheme::automatic, parzen, n)
+        .count(ctx, SampledPair{fixed.data(), warped.data(), n}, histogram.data());
   });
 }
 
 TEST(OutOfMemory, InACorrelationRatio) {
   Context ctx = two_threads();
   const Geometry g = plain_geometry({40, 36, 30});
-  const Volume<float> f(ctx, g, random_values(g.extent.count(), 1)), m(ctx, g, random_values(g.extent.count(), 2));
+  const Volume<float> f(ctx, g, random_values(g.extent.count(), 1)),
+      m(ctx, g, random_values(g.extent.count(), 2));
   CorrelationRatio ratio;
   ratio.read_ranges(ctx, f, m);
   ratio.prepare(ctx, {f, m, PointMap{}});
   const Buffer<double> cost(ctx, 1);
-  expect_bad_alloc([&] { ratio.evaluate(ctx, {nullptr, g.extent}, {nullptr, g.extent}, cost.data()); });
+  expect_bad_alloc([&] {
+    ratio.evaluate(ctx, {nullptr, g.extent}, {nullptr, g.extent}, cost.data());
+  });
 }
 
 TEST(OutOfMemory, InALocalCorrelation) {
   Context ctx = two_threads();
   const Geometry g = plain_geometry({40, 36, 30});
-  const Volume<float> f(ctx, g, random_values(g.extent.count(), 1)), m(ctx, g, random_values(g.extent.count(), 2));
+  const Volume<float> f(ctx, g, random_values(g.extent.count(), 1)),
+      m(ctx, g, random_values(g.extent.count(), 2));
   Lncc lncc;
   lncc.read_ranges(ctx, f, m);
   lncc.prepare(ctx, {f, m, PointMap{}});
   const Buffer<double> cost(ctx, 1);
-  expect_bad_alloc([&] { lncc.evaluate(ctx, {nullptr, g.extent}, {nullptr, g.extent}, cost.data()); });
+  expect_bad_alloc([&] {
+    lncc.evaluate(ctx, {nullptr, g.extent}, {nullptr, g.extent}, cost.data());
+  });
 }
 
 TEST(OutOfMemory, InAPatchSearch) {
@@ -114,12 +122,14 @@ TEST(OutOfMemory, InAPatchSearch) {
   const Buffer<std::int32_t> index(ctx, std::size_t(count) * m);
   const Buffer<float> distance(ctx, std::size_t(count) * m);
   expect_bad_alloc([&] {
-    find_similar(ctx, SearchStrategy::automatic, {patches.data(), count, length, stride}, 0, count, {index.data(), distance.data(), m}, {});
+    find_similar(ctx, SearchStrategy::automatic, {patches.data(), count, length, stride}, 0, count,
+                 {index.data(), distance.data(), m}, {});
   });
 }
 
 TEST(OutOfMemory, WhileAFileIsCompressed) {
-  const auto folder = std::filesystem::temp_directory_path() / ("freeflow_out_of_memory_" + std::to_string(getpid()));
+  const auto folder = std::filesystem::temp_directory_path() /
+                      ("freeflow_out_of_memory_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string in = (folder / "in").string(), out = (folder / "out.gz").string();
   std::ofstream(in) << std::string(5 << 20, 'x');

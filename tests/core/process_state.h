@@ -8,8 +8,9 @@
 namespace freeflow::test {
 
 struct ProcessState {
-  int current_device = -1;               ///< of the calling thread
-  std::uint64_t default_pool_keeps = 0;  ///< bytes that the device's default memory pool does not give back
+  int current_device = -1;  ///< of the calling thread
+  /// bytes that the device's default memory pool does not give back
+  std::uint64_t default_pool_keeps = 0;
 };
 
 /// Nothing to read on the CPU.

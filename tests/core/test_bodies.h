@@ -15,7 +15,9 @@ struct CountVisits {
 struct Logarithm {
   const float* values;
   VolumeView<double> out;
-  FREEFLOW_HD void operator()(int x, int, int) const { out(x, 0, 0) = log_positive(double(values[x])); }
+  FREEFLOW_HD void operator()(int x, int, int) const {
+    out(x, 0, 0) = log_positive(double(values[x]));
+  }
 };
 
 /// (b - 1) / b and another quotient by b over the floats b from 2^-60 on, `step` of them apart.
@@ -38,7 +40,9 @@ struct Quotients {
 
 struct SumAndSquares : SumBody {
   const float* v;
-  FREEFLOW_HD double operator()(std::size_t i, int term) const { return term ? double(v[i]) * v[i] : v[i]; }
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    return term ? double(v[i]) * v[i] : v[i];
+  }
 };
 
 }  // namespace freeflow::test

@@ -1,4 +1,5 @@
-// The B-spline lattice: evaluation, its transpose, exact refinement and the analytic Jacobian, on every device.
+// The B-spline lattice: evaluation, its transpose, exact refinement and the analytic Jacobian, on
+// every device.
 #include <freeflow/deform/control_point_grid.h>
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/regularize/gaussian.h>
@@ -19,12 +20,14 @@ const Geometry grid = oblique_geometry({37, 29, 13}, {1.1, 1.3, 4.0});
 const Eigen::Vector3d spacing(5.7, 6.1, 8.5);
 
 void fill_random(Context& ctx, ControlPointGrid& lattice, unsigned seed, float amplitude) {
-  lattice.coefficients() = Buffer<float>(ctx, random_values(lattice.coefficients().size(), seed, -amplitude, amplitude));
+  lattice.coefficients() =
+      Buffer<float>(ctx, random_values(lattice.coefficients().size(), seed, -amplitude, amplitude));
 }
 
-/// Textbook evaluation in double: 64 taps, displacement in voxels of `g` whose first centre is at lattice position `offset` (mm).
-double oracle(const ControlPointGrid& lattice, const std::vector<float>& c, const Geometry& g, const Eigen::Vector3d& offset, int component,
-              const int index[3]) {
+/// Textbook evaluation in double: 64 taps, displacement in voxels of `g` whose first centre is at
+/// lattice position `offset` (mm).
+double oracle(const ControlPointGrid& lattice, const std::vector<float>& c, const Geometry& g,
+              const Eigen::Vector3d& offset, int component, const int index[3]) {
   const Extent n = lattice.extent();
   const auto beta = [](double x) {
     x = std::abs(x);
@@ -36,7 +39,9 @@ double oracle(const ControlPointGrid& lattice, const std::vector<float>& c, cons
       for (int i = 0; i < n.x; ++i) {
         const int node[3] = {i, j, k};
         double w = 1;
-        for (int a = 0; a < 3; ++a) w *= beta((offset[a] + index[a] * g.spacing[a]) / lattice.spacing_mm()[a] - (node[a] - 1));
+        for (int a = 0; a < 3; ++a)
+          w *=
+              beta((offset[a] + index[a] * g.spacing[a]) / lattice.spacing_mm()[a] - (node[a] - 1));
         if (w != 0) sum += w * c[component * n.count() + (std::size_t(k) * n.y + j) * n.x + i];
       }
   return sum / g.spacing[component];
@@ -51,16 +56,18 @@ TEST_P(Lattice, EvaluatesAsTheTextbookSays) {
   for (std::size_t i = 0; i < grid.extent.count(); i += 131)
     for (int component = 0; component < 3; ++component) {
       const int index[3] = {int(i % 37), int(i / 37 % 29), int(i / (37 * 29))};
-      ASSERT_NEAR(values[i + component * grid.extent.count()], oracle(lattice, c, grid, Eigen::Vector3d::Zero(), component, index),
-                  float_sum);
+      ASSERT_NEAR(values[i + component * grid.extent.count()],
+                  oracle(lattice, c, grid, Eigen::Vector3d::Zero(), component, index), float_sum);
     }
 }
 
 TEST_P(Lattice, PassesThroughAFieldAtItsPoints) {
   const Geometry fine = oblique_geometry({61, 41, 25}, {1.0, 1.5, 2.0});
   ControlPointGrid lattice(ctx, fine, {5, 6, 8}, Eigen::Vector3d::Zero());
-  const DisplacementField u(ctx, fine, field_planes(fine.extent, [](int x, int y, int z) -> Eigen::Vector3d {
-                              return {2 * std::sin(0.08 * x + 0.05 * y), std::cos(0.07 * y), std::sin(0.1 * z + 0.06 * x)};
+  const DisplacementField u(ctx, fine,
+                            field_planes(fine.extent, [](int x, int y, int z) -> Eigen::Vector3d {
+                              return {2 * std::sin(0.08 * x + 0.05 * y), std::cos(0.07 * y),
+                                      std::sin(0.1 * z + 0.06 * x)};
                             }));
   lattice.interpolate(ctx, u);
   DisplacementField back(ctx, fine);
@@ -70,7 +77,8 @@ TEST_P(Lattice, PassesThroughAFieldAtItsPoints) {
     const std::size_t voxel = i % fine.extent.count();
     const int x = int(voxel % 61), y = int(voxel / 61 % 41), z = int(voxel / (61 * 41));
     const bool on_point = x % 5 == 0 && y % 4 == 0 && z % 4 == 0;
-    const bool inside = x > 5 && x < 55 && y > 4 && y < 36 && z > 4 && z < 20;  // beyond the border the field is constant
+    const bool inside = x > 5 && x < 55 && y > 4 && y < 36 && z > 4 &&
+                        z < 20;  // beyond the border the field is constant
     ASSERT_NEAR(found[i], expected[i], on_point ? 1e-5 : inside ? 0.03 : 0.3) << i;
   }
   ControlPointGrid on_cpu(cpu, fine, {5, 6, 8}, Eigen::Vector3d::Zero());
@@ -90,7 +98,8 @@ TEST_P(Lattice, ACoarseLevelSeesTheSameDeformation) {
     for (int component = 0; component < 3; ++component) {
       const int index[3] = {int(i % coarse.extent.x), int(i / coarse.extent.x % coarse.extent.y),
                             int(i / (coarse.extent.x * coarse.extent.y))};
-      ASSERT_NEAR(values[i + component * coarse.extent.count()], oracle(lattice, c, coarse, offset, component, index), float_sum);
+      ASSERT_NEAR(values[i + component * coarse.extent.count()],
+                  oracle(lattice, c, coarse, offset, component, index), float_sum);
     }
 }
 
@@ -104,9 +113,11 @@ TEST_P(Lattice, AdjointIsTheTransposeOfEvaluate) {
   const DisplacementField force(ctx, grid, f);
   Buffer<float> gradient(ctx, lattice.coefficients().size());
   sampler.adjoint(ctx, force.view(), {gradient.data(), lattice.extent()});
-  const std::vector<float> a = u.to_host(ctx), c = lattice.coefficients().to_host(ctx), g = gradient.to_host(ctx);
+  const std::vector<float> a = u.to_host(ctx), c = lattice.coefficients().to_host(ctx),
+                           g = gradient.to_host(ctx);
   double left = 0, right = 0, scale = 0;
-  for (std::size_t i = 0; i < f.size(); ++i) left += double(a[i]) * f[i], scale += std::abs(double(a[i]) * f[i]);
+  for (std::size_t i = 0; i < f.size(); ++i)
+    left += double(a[i]) * f[i], scale += std::abs(double(a[i]) * f[i]);
   for (std::size_t i = 0; i < g.size(); ++i) right += double(c[i]) * g[i];
   EXPECT_NEAR(left, right, 1e-6 * scale);
 }
@@ -116,9 +127,12 @@ TEST_P(Lattice, RefinementDoesNotMoveAnything) {
   fill_random(ctx, coarse, 15, 5);
   DisplacementField before(ctx, grid), after(ctx, grid);
   SplineSampler(ctx, coarse, grid).evaluate(ctx, coarse.view(), before.view());
-  for (const std::array<bool, 3>& axes : {std::array{true, true, true}, std::array{true, false, true}, std::array{false, true, false}}) {
+  for (const std::array<bool, 3>& axes :
+       {std::array{true, true, true}, std::array{true, false, true},
+        std::array{false, true, false}}) {
     const ControlPointGrid fine = coarse.refined(ctx, axes);
-    for (int a = 0; a < 3; ++a) EXPECT_EQ(fine.spacing_mm()[a], coarse.spacing_mm()[a] / (axes[a] ? 2 : 1));
+    for (int a = 0; a < 3; ++a)
+      EXPECT_EQ(fine.spacing_mm()[a], coarse.spacing_mm()[a] / (axes[a] ? 2 : 1));
     SplineSampler(ctx, fine, grid).evaluate(ctx, fine.view(), after.view());
     const std::vector<float> x = before.to_host(ctx), y = after.to_host(ctx);
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_NEAR(x[i], y[i], float_sum);
@@ -130,26 +144,30 @@ TEST_P(Lattice, AnalyticJacobianOfALinearSplineIsExact) {
   Eigen::Matrix3d m;  // mm per mm
   m << 0.1, -0.05, 0.02, 0.04, -0.2, 0.03, 0.05, 0.01, 0.15;
   const Extent n = lattice.extent();
-  lattice.coefficients() =
-      Buffer<float>(ctx, field_planes(n, [&](int i, int j, int k) {
-                      return Eigen::Vector3d(m * Eigen::Vector3d((i - 1) * spacing.x(), (j - 1) * spacing.y(), (k - 1) * spacing.z()));
-                    }));
+  lattice.coefficients() = Buffer<float>(
+      ctx, field_planes(n, [&](int i, int j, int k) {
+        return Eigen::Vector3d(m * Eigen::Vector3d((i - 1) * spacing.x(), (j - 1) * spacing.y(),
+                                                   (k - 1) * spacing.z()));
+      }));
   const double det = (Eigen::Matrix3d::Identity() + m).determinant();
   for (float j : spline_jacobian(ctx, lattice, grid).to_host(ctx)) ASSERT_NEAR(j, det, 2e-5);
 }
 
 TEST_P(Lattice, AnalyticJacobianMatchesFiniteDifferences) {
-  const Geometry fine = plain_geometry({24, 22, 20}, 0.25);  // voxels much smaller than the knots: differences are exact to h^2
+  const Geometry fine = plain_geometry(
+      {24, 22, 20}, 0.25);  // voxels much smaller than the knots: differences are exact to h^2
   ControlPointGrid lattice(ctx, fine, Eigen::Vector3d(3, 3, 3), Eigen::Vector3d::Zero());
   fill_random(ctx, lattice, 16, 0.7f);
   DisplacementField u(ctx, fine);
   SplineSampler(ctx, lattice, fine).evaluate(ctx, lattice.view(), u.view());
-  const std::vector<float> analytic = spline_jacobian(ctx, lattice, fine).to_host(ctx), numeric = jacobian_determinant(ctx, u).to_host(ctx);
+  const std::vector<float> analytic = spline_jacobian(ctx, lattice, fine).to_host(ctx),
+                           numeric = jacobian_determinant(ctx, u).to_host(ctx);
   for (int z = 1; z < 19; ++z)
     for (int y = 1; y < 21; ++y)
       for (int x = 1; x < 23; ++x) {
         const std::size_t i = (std::size_t(z) * 22 + y) * 24 + x;
-        ASSERT_NEAR(analytic[i], numeric[i], 1e-2);  // (0.25 / 3)^2 / 6 of third derivatives of order 1
+        ASSERT_NEAR(analytic[i], numeric[i],
+                    1e-2);  // (0.25 / 3)^2 / 6 of third derivatives of order 1
       }
 }
 
@@ -165,7 +183,8 @@ TEST_P(Lattice, GivesTheSameBitsAsTheCpu) {
     Buffer<float> gradient(c, lattice.coefficients().size());
     sampler.adjoint(c, DisplacementField(c, grid, f).view(), {gradient.data(), lattice.extent()});
     std::vector<float> all = u.to_host(c);
-    for (const std::vector<float>& part : {gradient.to_host(c), spline_jacobian(c, lattice, grid).to_host(c)})
+    for (const std::vector<float>& part :
+         {gradient.to_host(c), spline_jacobian(c, lattice, grid).to_host(c)})
       all.insert(all.end(), part.begin(), part.end());
     return all;
   };
@@ -178,7 +197,8 @@ TEST_P(Lattice, GivesTheSameBitsAsTheCpu) {
 TEST_P(Lattice, RefusesForeignAxesAndBadSpacing) {
   const ControlPointGrid lattice(ctx, grid, spacing, Eigen::Vector3d::Zero());
   EXPECT_THROW(SplineSampler(ctx, lattice, plain_geometry({8, 8, 8})), InvalidArgument);
-  EXPECT_THROW(ControlPointGrid(ctx, grid, Eigen::Vector3d(0, 1, 1), Eigen::Vector3d::Zero()), InvalidArgument);
+  EXPECT_THROW(ControlPointGrid(ctx, grid, Eigen::Vector3d(0, 1, 1), Eigen::Vector3d::Zero()),
+               InvalidArgument);
 }
 
 }  // namespace

@@ -22,11 +22,14 @@ FREEFLOW_ON_EVERY_DEVICE(Algebra);
 
 TEST_P(Algebra, CombinesScalesAndNegates) {
   const Geometry g = oblique_geometry({13, 9, 5});
-  const std::vector<float> x = random_values(3 * g.extent.count(), 1, -4, 4), y = random_values(3 * g.extent.count(), 2, -4, 4);
+  const std::vector<float> x = random_values(3 * g.extent.count(), 1, -4, 4),
+                           y = random_values(3 * g.extent.count(), 2, -4, 4);
   const DisplacementField u(ctx, g, x), v(ctx, g, y);
-  const std::vector<float> sum = add(ctx, u, v).to_host(ctx), mix = linear_combination(ctx, 0.25, u, -2, v).to_host(ctx),
+  const std::vector<float> sum = add(ctx, u, v).to_host(ctx),
+                           mix = linear_combination(ctx, 0.25, u, -2, v).to_host(ctx),
                            minus = negate(ctx, u).to_host(ctx);
-  const Volume<float> image(ctx, g, std::vector<float>(x.begin(), x.begin() + std::ptrdiff_t(g.extent.count())));
+  const Volume<float> image(
+      ctx, g, std::vector<float>(x.begin(), x.begin() + std::ptrdiff_t(g.extent.count())));
   const std::vector<float> thrice = scale(ctx, 3, image).to_host(ctx);
   for (std::size_t i = 0; i < x.size(); ++i) {
     ASSERT_EQ(sum[i], x[i] + y[i]);
@@ -43,7 +46,9 @@ TEST_P(Algebra, MeanLengthIsInMillimetresAndInsideTheMask) {
   Geometry g = plain_geometry({10, 8, 6});
   g.spacing = {1, 2, 3};
   // 3 mm along y and 4 mm along x in one half, nothing in the other.
-  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int, int) { return x < 5 ? Eigen::Vector3d(4, 1.5, 0) : Eigen::Vector3d(0, 0, 0); }));
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int, int) {
+                              return x < 5 ? Eigen::Vector3d(4, 1.5, 0) : Eigen::Vector3d(0, 0, 0);
+                            }));
   EXPECT_NEAR(mean_length_mm(ctx, u), 2.5, 1e-12);
   const Volume<float> mask(ctx, g, voxelwise(g.extent, [](int x, int, int) { return x < 5; }));
   EXPECT_NEAR(mean_length_mm(ctx, u, &mask), 5, 1e-12);
@@ -62,7 +67,8 @@ TEST_P(Algebra, AMeanOfManyHasTheSameBitsInAnyOrderAndGrouping) {
   }
   const auto mean_in = [&](std::vector<int> order, int split) {
     ExactMean<DisplacementField> first(ctx, g, 7), second(ctx, g, 7);
-    for (int k = 0; k < many; ++k) (k < split ? first : second).add(ctx, fields[std::size_t(order[std::size_t(k)])]);
+    for (int k = 0; k < many; ++k)
+      (k < split ? first : second).add(ctx, fields[std::size_t(order[std::size_t(k)])]);
     first.add(ctx, second);
     return first.mean(ctx).to_host(ctx);
   };
@@ -105,14 +111,17 @@ TEST_P(Algebra, AMeanOfImagesLeavesOutVoxelsWithoutAValueAndRefusesWhatItCannotH
 
 TEST_P(Algebra, TheLogarithmUndoesTheExponential) {
   const Geometry g = plain_geometry({40, 36, 30});
-  const DisplacementField v(ctx, g, field_planes(g.extent, [&](int x, int y, int z) { return wave(x, y, z, 1.5); }));
+  const DisplacementField v(
+      ctx, g, field_planes(g.extent, [&](int x, int y, int z) { return wave(x, y, z, 1.5); }));
   const DisplacementField u = exponential(ctx, v);
   const Logarithm log = logarithm(ctx, u);
   // What sampling exp(-v) between voxels leaves: exp(v) o exp(-v) is no nearer to the identity.
-  const double floor = inverse_residual(ctx, u, exponential(ctx, v, exponential_squarings, -1)).mean_voxels;
+  const double floor =
+      inverse_residual(ctx, u, exponential(ctx, v, exponential_squarings, -1)).mean_voxels;
   EXPECT_LT(log.residual.mean_voxels, floor);
   EXPECT_LT(floor, 0.02);
-  EXPECT_LT(mean_length_mm(ctx, linear_combination(ctx, 1, exponential(ctx, log.velocity), -1, u)), 0.03);
+  EXPECT_LT(mean_length_mm(ctx, linear_combination(ctx, 1, exponential(ctx, log.velocity), -1, u)),
+            0.03);
   // Half the way twice is the whole way.
   const DisplacementField half = exponential(ctx, scale(ctx, 0.5, log.velocity));
   EXPECT_LT(mean_length_mm(ctx, linear_combination(ctx, 1, compose(ctx, half, half), -1, u)), 0.03);
@@ -121,7 +130,9 @@ TEST_P(Algebra, TheLogarithmUndoesTheExponential) {
 TEST(AffineMean, IsThatOfTheLogarithms) {
   const auto turned = [](double degrees, double scale) {
     Eigen::Affine3d a = Eigen::Affine3d::Identity();
-    a.linear() = scale * Eigen::AngleAxisd(degrees * EIGEN_PI / 180, Eigen::Vector3d(1, 2, -1).normalized()).toRotationMatrix();
+    a.linear() =
+        scale * Eigen::AngleAxisd(degrees * EIGEN_PI / 180, Eigen::Vector3d(1, 2, -1).normalized())
+                    .toRotationMatrix();
     return a;
   };
   // About one axis angles and logarithms of scales average.

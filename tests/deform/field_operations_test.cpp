@@ -14,13 +14,17 @@ class Field : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Field);
 
 DisplacementField waves(Context& ctx, const Geometry& g, double amplitude) {
-  return DisplacementField(ctx, g, field_planes(g.extent, [&](int x, int y, int z) { return wave(x, y, z, amplitude); }));
+  return DisplacementField(ctx, g, field_planes(g.extent, [&](int x, int y, int z) {
+                             return wave(x, y, z, amplitude);
+                           }));
 }
 
 TEST_P(Field, ComposingTranslationsAddsThem) {
   const Geometry g = oblique_geometry({11, 9, 7});
-  const DisplacementField a(ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(1.5, -2, 0.25); }));
-  const DisplacementField b(ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(-0.5, 3, 1); }));
+  const DisplacementField a(
+      ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(1.5, -2, 0.25); }));
+  const DisplacementField b(
+      ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(-0.5, 3, 1); }));
   const std::vector<float> sum = compose(ctx, a, b).to_host(ctx);
   for (std::size_t i = 0; i < g.extent.count(); ++i) {
     ASSERT_NEAR(sum[i], 1.0, float_rounding);
@@ -32,14 +36,18 @@ TEST_P(Field, ComposingTranslationsAddsThem) {
 TEST_P(Field, ComposingLinearFieldsMultipliesTheirMaps) {
   const Geometry g = plain_geometry({15, 15, 15});
   const auto linear = [&](const Eigen::Matrix3d& m) {
-    return DisplacementField(
-        ctx, g, field_planes(g.extent, [&](int x, int y, int z) { return Eigen::Vector3d(m * Eigen::Vector3d(x - 7, y - 7, z - 7)); }));
+    return DisplacementField(ctx, g, field_planes(g.extent, [&](int x, int y, int z) {
+                               return Eigen::Vector3d(m * Eigen::Vector3d(x - 7, y - 7, z - 7));
+                             }));
   };
   Eigen::Matrix3d a, b;
   a << 0.05, -0.02, 0.01, 0.03, -0.04, 0, 0.02, 0.01, 0.03;
   b << -0.03, 0.02, 0, 0.01, 0.05, -0.02, 0, 0.02, -0.04;
-  const Eigen::Matrix3d both = (Eigen::Matrix3d::Identity() + b) * (Eigen::Matrix3d::Identity() + a) - Eigen::Matrix3d::Identity();
-  const std::vector<float> w = compose(ctx, linear(a), linear(b)).to_host(ctx), expected = linear(both).to_host(ctx);
+  const Eigen::Matrix3d both =
+      (Eigen::Matrix3d::Identity() + b) * (Eigen::Matrix3d::Identity() + a) -
+      Eigen::Matrix3d::Identity();
+  const std::vector<float> w = compose(ctx, linear(a), linear(b)).to_host(ctx),
+                           expected = linear(both).to_host(ctx);
   for (int z = 2; z < 13; ++z)
     for (int y = 2; y < 13; ++y)
       for (int x = 2; x < 13; ++x)
@@ -51,14 +59,17 @@ TEST_P(Field, ComposingLinearFieldsMultipliesTheirMaps) {
 
 TEST_P(Field, TheExponentialOfATranslationIsThatAndOfMinusVTheInverse) {
   const Geometry g = plain_geometry({40, 36, 32});
-  const DisplacementField shift(ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(1.5, -2, 0.25); }));
+  const DisplacementField shift(
+      ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(1.5, -2, 0.25); }));
   for (int squarings : {0, 5, 8}) {
     const std::vector<float> u = exponential(ctx, shift, squarings).to_host(ctx);
     for (std::size_t i = 0; i < g.extent.count(); ++i) ASSERT_NEAR(u[i], 1.5, float_rounding);
   }
-  const InverseResidual r = inverse_residual(ctx, exponential(ctx, waves(ctx, g, 3)), exponential(ctx, waves(ctx, g, -3)));
+  const InverseResidual r = inverse_residual(ctx, exponential(ctx, waves(ctx, g, 3)),
+                                             exponential(ctx, waves(ctx, g, -3)));
   EXPECT_LT(r.mean_voxels, inverse_mean_voxels);
-  EXPECT_EQ(exponential(ctx, waves(ctx, g, 3)).to_host(ctx), exponential(cpu, waves(cpu, g, 3)).to_host(cpu));
+  EXPECT_EQ(exponential(ctx, waves(ctx, g, 3)).to_host(ctx),
+            exponential(cpu, waves(cpu, g, 3)).to_host(cpu));
   EXPECT_THROW(exponential(ctx, shift, -1), InvalidArgument);
 }
 
@@ -68,16 +79,19 @@ TEST_P(Field, InverseOfALargeSmoothFieldIsMeasuredSmall) {
   ASSERT_GT(jacobian_statistics(ctx, u).min, 0.05);
   const Inverse inverse = invert(ctx, u);
   EXPECT_LT(inverse.residual.mean_voxels, inverse_mean_voxels);
-  EXPECT_LT(inverse.residual.max_voxels, 1.0);  // where the map compresses twentyfold the inverse changes too fast for its grid
+  EXPECT_LT(inverse.residual.max_voxels,
+            1.0);  // where the map compresses twentyfold the inverse changes too fast for its grid
   const InverseResidual again = inverse_residual(ctx, u, inverse.field);
   EXPECT_EQ(again.mean_voxels, inverse.residual.mean_voxels);
 }
 
 TEST_P(Field, InverseConvergesWhereTheFixedPointDoesNot) {
-  // A compression by 0.4 along x with a shear of 1.2: the gradient of u is larger than 1, so v <- -u(x + v) diverges off the line y = 10.
+  // A compression by 0.4 along x with a shear of 1.2: the gradient of u is larger than 1, so v <-
+  // -u(x + v) diverges off the line y = 10.
   const Geometry g = plain_geometry({41, 21, 21});
-  const DisplacementField u(
-      ctx, g, field_planes(g.extent, [](int x, int y, int) { return Eigen::Vector3d(-0.6 * (x - 20) + 1.2 * (y - 10), 0, 0); }));
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int y, int) {
+                              return Eigen::Vector3d(-0.6 * (x - 20) + 1.2 * (y - 10), 0, 0);
+                            }));
   InverseOptions exact;
   exact.corrections = 0;
   const Inverse inverse = invert(ctx, u, exact);
@@ -90,8 +104,9 @@ TEST_P(Field, JacobianOfALinearMapIsItsDeterminant) {
   const Geometry g = oblique_geometry({9, 8, 7});
   Eigen::Matrix3d m;
   m << 0.3, -0.2, 0.1, 0.15, -0.25, 0.05, 0.1, 0.2, 0.4;
-  const DisplacementField u(ctx, g,
-                            field_planes(g.extent, [&](int x, int y, int z) { return Eigen::Vector3d(m * Eigen::Vector3d(x, y, z)); }));
+  const DisplacementField u(ctx, g, field_planes(g.extent, [&](int x, int y, int z) {
+                              return Eigen::Vector3d(m * Eigen::Vector3d(x, y, z));
+                            }));
   const double det = (Eigen::Matrix3d::Identity() + m).determinant();
   for (float j : jacobian_determinant(ctx, u).to_host(ctx)) ASSERT_NEAR(j, det, float_sum);
   const JacobianStatistics s = jacobian_statistics(ctx, u);
@@ -104,7 +119,9 @@ TEST_P(Field, JacobianOfALinearMapIsItsDeterminant) {
 
 TEST_P(Field, FoldedVoxelsAreCounted) {
   const Geometry g = plain_geometry({8, 4, 4});
-  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int, int) { return Eigen::Vector3d(-2.0 * x, 0, 0); }));
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int, int) {
+                              return Eigen::Vector3d(-2.0 * x, 0, 0);
+                            }));
   EXPECT_EQ(jacobian_statistics(ctx, u).folded_voxels, g.extent.count());
 }
 
@@ -116,9 +133,11 @@ TEST_P(Field, ResamplingKeepsTheWorldDisplacement) {
   }();
   const Eigen::Vector3d world(1.5, -2.5, 0.75);
   const Eigen::Vector3d voxels = from.direction.transpose() * world / 2;
-  const DisplacementField u(ctx, from, field_planes(from.extent, [&](int, int, int) { return voxels; }));
+  const DisplacementField u(ctx, from,
+                            field_planes(from.extent, [&](int, int, int) { return voxels; }));
   const std::vector<float> r = resample(ctx, u, to).to_host(ctx);
-  for (int c = 0; c < 3; ++c) EXPECT_NEAR(r[c * to.extent.count() + 100], world[c] / 1.3, float_sum);
+  for (int c = 0; c < 3; ++c)
+    EXPECT_NEAR(r[c * to.extent.count() + 100], world[c] / 1.3, float_sum);
 }
 
 TEST_P(Field, GivesTheSameBitsAsTheCpu) {
@@ -127,10 +146,12 @@ TEST_P(Field, GivesTheSameBitsAsTheCpu) {
     const DisplacementField u = waves(c, g, 3);
     const Inverse inverse = invert(c, u);
     std::vector<float> all = inverse.field.to_host(c);
-    for (const std::vector<float>& part : {compose(c, u, inverse.field).to_host(c), jacobian_determinant(c, u).to_host(c)})
+    for (const std::vector<float>& part :
+         {compose(c, u, inverse.field).to_host(c), jacobian_determinant(c, u).to_host(c)})
       all.insert(all.end(), part.begin(), part.end());
     const JacobianStatistics s = jacobian_statistics(c, u);
-    for (double d : {s.mean_log, s.sd_log, s.min, s.max, inverse.residual.mean_voxels}) all.push_back(float(d));
+    for (double d : {s.mean_log, s.sd_log, s.min, s.max, inverse.residual.mean_voxels})
+      all.push_back(float(d));
     return all;
   };
   Context one({}, 1);
@@ -140,7 +161,8 @@ TEST_P(Field, GivesTheSameBitsAsTheCpu) {
 }
 
 TEST_P(Field, FieldsOnDifferentGridsAreRefused) {
-  const DisplacementField a = waves(ctx, plain_geometry({8, 8, 8}), 1), b = waves(ctx, plain_geometry({8, 8, 9}), 1);
+  const DisplacementField a = waves(ctx, plain_geometry({8, 8, 8}), 1),
+                          b = waves(ctx, plain_geometry({8, 8, 9}), 1);
   EXPECT_THROW(compose(ctx, a, b), InvalidArgument);
   EXPECT_THROW(inverse_residual(ctx, a, b), InvalidArgument);
 }

@@ -17,15 +17,18 @@ FREEFLOW_ON_EVERY_DEVICE(Warp);
 TEST_P(Warp, LinearMatchesTheOracle) {
   const Geometry g = plain_geometry({31, 23, 17});
   const std::vector<float> voxels = random_values(g.extent.count(), 7);
-  const std::vector<float> planes = field_planes(g.extent, [](int x, int y, int z) { return wave(x, y, z, 3.7); });
+  const std::vector<float> planes =
+      field_planes(g.extent, [](int x, int y, int z) { return wave(x, y, z, 3.7); });
   const Volume<float> moving(ctx, g, voxels);
   const DisplacementField u(ctx, g, planes);
-  const std::vector<float> warped = warp(ctx, moving, g, Eigen::Affine3d::Identity(), &u, Interpolation::linear, -5).to_host(ctx);
+  const std::vector<float> warped =
+      warp(ctx, moving, g, Eigen::Affine3d::Identity(), &u, Interpolation::linear, -5).to_host(ctx);
   std::size_t i = 0, outside = 0;
   for (int z = 0; z < g.extent.z; ++z)
     for (int y = 0; y < g.extent.y; ++y)
       for (int x = 0; x < g.extent.x; ++x, ++i) {
-        const Eigen::Vector3d p(x + planes[i], y + planes[i + g.extent.count()], z + planes[i + 2 * g.extent.count()]);
+        const Eigen::Vector3d p(x + planes[i], y + planes[i + g.extent.count()],
+                                z + planes[i + 2 * g.extent.count()]);
         const double expected = reference::trilinear({g.extent, voxels}, p);
         outside += std::isnan(expected);
         ASSERT_NEAR(warped[i], std::isnan(expected) ? -5 : expected, 2e-5)
@@ -38,8 +41,12 @@ TEST_P(Warp, IdentityKeepsTheImageToTheLastVoxel) {
   const Geometry g = oblique_geometry({13, 7, 5});
   const std::vector<float> voxels = random_values(g.extent.count(), 8);
   const Volume<float> image(ctx, g, voxels);
-  EXPECT_EQ(warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::nearest, 0).to_host(ctx), voxels);
-  const std::vector<float> linear = warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0).to_host(ctx);
+  EXPECT_EQ(warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::nearest, 0)
+                .to_host(ctx),
+            voxels);
+  const std::vector<float> linear =
+      warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0)
+          .to_host(ctx);
   for (std::size_t i = 0; i < linear.size(); ++i) ASSERT_NEAR(linear[i], voxels[i], float_rounding);
 }
 
@@ -47,7 +54,9 @@ TEST_P(Warp, AGridOfOneSliceIsOrdinary) {
   const Geometry g = plain_geometry({13, 7, 1});
   const std::vector<float> voxels = random_values(g.extent.count(), 8);
   const Volume<float> image(ctx, g, voxels);
-  const std::vector<float> out = warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0).to_host(ctx);
+  const std::vector<float> out =
+      warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0)
+          .to_host(ctx);
   for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], voxels[i], float_rounding);
 }
 
@@ -56,8 +65,11 @@ TEST_P(Warp, TheSplineGoesThroughTheVoxelsOfThinImagesToo) {
     const Geometry g = plain_geometry(n);
     const std::vector<float> voxels = random_values(n.count(), 8);
     const Volume<float> image(ctx, g, voxels);
-    const std::vector<float> out = warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::cubic, 0).to_host(ctx);
-    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], voxels[i], float_rounding) << n.z;
+    const std::vector<float> out =
+        warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::cubic, 0)
+            .to_host(ctx);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      ASSERT_NEAR(out[i], voxels[i], float_rounding) << n.z;
   }
 }
 
@@ -65,28 +77,37 @@ TEST_P(Warp, DifferentObliqueGridsAgreeInTheWorld) {
   const Geometry fixed = oblique_geometry({15, 13, 11}, {1, 1.5, 2});
   Geometry moving = plain_geometry({90, 90, 90}, 1.1);
   moving.origin = {-70, -30, -30};
-  const auto plane = [](const Eigen::Vector3d& p) { return 0.3 * p.x() - 0.2 * p.y() + 0.5 * p.z() + 4; };
+  const auto plane = [](const Eigen::Vector3d& p) {
+    return 0.3 * p.x() - 0.2 * p.y() + 0.5 * p.z() + 4;
+  };
   const Volume<float> image = sample_world(ctx, moving, plane);
   Eigen::Affine3d world = Eigen::Affine3d::Identity();
   world.linear() = Eigen::AngleAxisd(0.2, Eigen::Vector3d(1, 2, 3).normalized()).toRotationMatrix();
   world.translation() = Eigen::Vector3d(2, -1, 3);
   for (const Interpolation how : {Interpolation::linear, Interpolation::cubic}) {
     const std::vector<float> out = warp(ctx, image, fixed, world, nullptr, how, NAN).to_host(ctx);
-    const std::vector<float> expected = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) { return plane(world * p); }).to_host(cpu);
-    for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 2e-4);  // floats of up to 50 with positions of up to 90
+    const std::vector<float> expected = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) {
+                                          return plane(world * p);
+                                        }).to_host(cpu);
+    for (std::size_t i = 0; i < out.size(); ++i)
+      ASSERT_NEAR(out[i], expected[i], 2e-4);  // floats of up to 50 with positions of up to 90
   }
 }
 
 TEST_P(Warp, CubicReproducesQuadraticsAwayFromTheBorder) {
   const Geometry g = plain_geometry({40, 38, 36});
-  const auto quadratic = [](double x, double y, double z) { return 0.01 * x * x - 0.02 * y * z + 0.3 * z + 1; };
+  const auto quadratic = [](double x, double y, double z) {
+    return 0.01 * x * x - 0.02 * y * z + 0.3 * z + 1;
+  };
   const Volume<float> image(ctx, g, voxelwise(g.extent, quadratic));
   Eigen::Affine3d shift = Eigen::Affine3d::Identity();
   shift.translation() = Eigen::Vector3d(0.3, -0.4, 0.25);
-  const std::vector<float> out = warp(ctx, image, g, shift, nullptr, Interpolation::cubic, 0).to_host(ctx);
+  const std::vector<float> out =
+      warp(ctx, image, g, shift, nullptr, Interpolation::cubic, 0).to_host(ctx);
   for (int z = 14; z < 22; ++z)
     for (int y = 14; y < 22; ++y)
-      for (int x = 14; x < 22; ++x) ASSERT_NEAR(out[(z * 38 + y) * 40 + x], quadratic(x + 0.3, y - 0.4, z + 0.25), 1e-4);
+      for (int x = 14; x < 22; ++x)
+        ASSERT_NEAR(out[(z * 38 + y) * 40 + x], quadratic(x + 0.3, y - 0.4, z + 0.25), 1e-4);
 }
 
 TEST_P(Warp, NanVoxelsLeaveTheirCells) {
@@ -96,7 +117,8 @@ TEST_P(Warp, NanVoxelsLeaveTheirCells) {
   const Volume<float> image(ctx, g, voxels);
   Eigen::Affine3d shift = Eigen::Affine3d::Identity();
   shift.translation() = Eigen::Vector3d(0.5, 0.5, 0.5);
-  const std::vector<float> out = warp(ctx, image, g, shift, nullptr, Interpolation::linear, -1).to_host(ctx);
+  const std::vector<float> out =
+      warp(ctx, image, g, shift, nullptr, Interpolation::linear, -1).to_host(ctx);
   int filled = 0;
   for (int z = 0; z < 8; ++z)
     for (int y = 0; y < 8; ++y)
@@ -105,26 +127,32 @@ TEST_P(Warp, NanVoxelsLeaveTheirCells) {
 }
 
 TEST_P(Warp, GradientIsTheDerivativeOfTheWarpedImage) {
-  const Geometry fixed = oblique_geometry({12, 11, 10}, {1, 1.5, 2}), moving = oblique_geometry({14, 15, 13}, {0.9, 1.2, 1.7});
+  const Geometry fixed = oblique_geometry({12, 11, 10}, {1, 1.5, 2}),
+                 moving = oblique_geometry({14, 15, 13}, {0.9, 1.2, 1.7});
   const std::vector<float> voxels = random_values(moving.extent.count(), 9);
-  std::vector<float> planes = field_planes(fixed.extent, [](int x, int y, int z) { return wave(x, y, z, 0.8); });
+  std::vector<float> planes =
+      field_planes(fixed.extent, [](int x, int y, int z) { return wave(x, y, z, 0.8); });
   const Volume<float> image(ctx, moving, voxels);
   Volume<float> warped(ctx, fixed);
   DisplacementField gradient(ctx, fixed);
   const PointMap map = index_map(fixed, Eigen::Affine3d::Identity(), moving);
-  warp_with_gradient(ctx, image.view(), map, DisplacementField(ctx, fixed, planes).view(), warped.view(), gradient.view());
+  warp_with_gradient(ctx, image.view(), map, DisplacementField(ctx, fixed, planes).view(),
+                     warped.view(), gradient.view());
   const std::vector<float> w = warped.to_host(ctx), g = gradient.to_host(ctx);
   const std::size_t n = fixed.extent.count();
   const auto value = [&](std::size_t i, Eigen::Vector3d u) {
-    const Eigen::Vector3d q(double(i % 12) + u.x(), double(i / 12 % 11) + u.y(), double(i / 132) + u.z());
+    const Eigen::Vector3d q(double(i % 12) + u.x(), double(i / 12 % 11) + u.y(),
+                            double(i / 132) + u.z());
     Eigen::Vector3d p;
-    for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
+    for (int r = 0; r < 3; ++r)
+      p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
     return reference::trilinear({moving.extent, voxels}, p);
   };
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < n; i += 3)
     for (int c = 0; c < 3; ++c) {
-      const Eigen::Vector3d u(planes[i], planes[i + n], planes[i + 2 * n]), h = 1e-5 * Eigen::Vector3d::Unit(c);
+      const Eigen::Vector3d u(planes[i], planes[i + n], planes[i + 2 * n]),
+          h = 1e-5 * Eigen::Vector3d::Unit(c);
       const double difference = (value(i, u + h) - value(i, u - h)) / 2e-5;
       if (std::isnan(difference) || std::isnan(w[i])) continue;
       error += std::pow(difference - g[i + c * n], 2);
@@ -135,20 +163,26 @@ TEST_P(Warp, GradientIsTheDerivativeOfTheWarpedImage) {
 
 TEST_P(Warp, ThroughAnInverseFieldUndoesTheShift) {
   const Geometry grid = oblique_geometry({21, 20, 19}, {1, 1, 1.5});
-  const Volume<float> image = sample_world(ctx, grid, [](const Eigen::Vector3d& p) { return texture(p); });
+  const Volume<float> image =
+      sample_world(ctx, grid, [](const Eigen::Vector3d& p) { return texture(p); });
   // phi(x) = x + t, then an affine; its inverse: the affine's inverse, then -t.
   Eigen::Affine3d affine = Eigen::Affine3d::Identity();
   affine.translation() = Eigen::Vector3d(3, -2, 1);
-  const DisplacementField v(ctx, grid, field_planes(grid.extent, [](int, int, int) { return Eigen::Vector3d(-1.25, 0.5, 0.75); }));
-  const std::vector<float> out = warp_through(ctx, image, grid, affine.inverse(), v, Interpolation::linear, NAN).to_host(ctx);
+  const DisplacementField v(ctx, grid, field_planes(grid.extent, [](int, int, int) {
+                              return Eigen::Vector3d(-1.25, 0.5, 0.75);
+                            }));
+  const std::vector<float> out =
+      warp_through(ctx, image, grid, affine.inverse(), v, Interpolation::linear, NAN).to_host(ctx);
   const Eigen::Affine3d to_index = grid.world_to_index();
   const std::vector<float> voxels = image.to_host(ctx);
   std::size_t i = 0, compared = 0;
   for (int z = 0; z < 19; ++z)
     for (int y = 0; y < 20; ++y)
       for (int x = 0; x < 21; ++x, ++i) {
-        const Eigen::Vector3d p = to_index * (affine.inverse() * (grid.index_to_world() * Eigen::Vector3d(x, y, z)));
-        const double expected = reference::trilinear({grid.extent, voxels}, p + Eigen::Vector3d(-1.25, 0.5, 0.75));
+        const Eigen::Vector3d p =
+            to_index * (affine.inverse() * (grid.index_to_world() * Eigen::Vector3d(x, y, z)));
+        const double expected =
+            reference::trilinear({grid.extent, voxels}, p + Eigen::Vector3d(-1.25, 0.5, 0.75));
         ASSERT_EQ(std::isnan(expected), std::isnan(out[i]));
         if (std::isnan(expected)) continue;
         ASSERT_NEAR(out[i], expected, 2e-5);
@@ -160,12 +194,15 @@ TEST_P(Warp, ThroughAnInverseFieldUndoesTheShift) {
 TEST_P(Warp, GivesTheSameBitsAsTheCpu) {
   const Geometry g = oblique_geometry({61, 47, 33});
   const std::vector<float> voxels = random_values(g.extent.count(), 7),
-                           planes = field_planes(g.extent, [](int x, int y, int z) { return wave(x, y, z, 5); });
+                           planes = field_planes(
+                               g.extent, [](int x, int y, int z) { return wave(x, y, z, 5); });
   const auto run = [&](Context& c, Interpolation how) {
     const DisplacementField u(c, g, planes);
-    return warp(c, Volume<float>(c, g, voxels), g, Eigen::Affine3d::Identity(), &u, how, -1).to_host(c);
+    return warp(c, Volume<float>(c, g, voxels), g, Eigen::Affine3d::Identity(), &u, how, -1)
+        .to_host(c);
   };
-  for (const Interpolation how : {Interpolation::nearest, Interpolation::linear, Interpolation::cubic})
+  for (const Interpolation how :
+       {Interpolation::nearest, Interpolation::linear, Interpolation::cubic})
     EXPECT_EQ(run(ctx, how), run(cpu, how));
 }
 

@@ -25,14 +25,17 @@ std::vector<float> noisy_ball(const Geometry& g, double radius, float noise) {
   const std::vector<float> grain = random_values(g.extent.count(), 11, -noise, noise);
   const Eigen::Affine3d world = g.index_to_world();
   std::size_t i = 0;
-  return voxelwise(g.extent, [&](int x, int y, int z) { return (world * Vector3d(x, y, z) - g.center()).norm() - radius + grain[i++]; });
+  return voxelwise(g.extent, [&](int x, int y, int z) {
+    return (world * Vector3d(x, y, z) - g.center()).norm() - radius + grain[i++];
+  });
 }
 
 std::vector<float> normal_noise(std::size_t count, double deviation) {
   std::mt19937 generator(5);
   const auto uniform = [&] { return (double(generator()) + 0.5) / 4294967296.0; };
   std::vector<float> values(count);
-  for (float& v : values) v = float(deviation * std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform()));
+  for (float& v : values)
+    v = float(deviation * std::sqrt(-2 * std::log(uniform())) * std::cos(2 * M_PI * uniform()));
   return values;
 }
 
@@ -44,7 +47,8 @@ std::vector<float> blocks(Extent n) {
   };
   return voxelwise(n, [&](int x, int y, int z) {
     const Vector3d p(x, y, z);
-    return std::min(box(p, {5.3, 5.3, 5.3}, {14.6, 20.6, 19.6}), box(p, {18.3, 7.3, 7.3}, {27.6, 17.6, 17.6}));
+    return std::min(box(p, {5.3, 5.3, 5.3}, {14.6, 20.6, 19.6}),
+                    box(p, {18.3, 7.3, 7.3}, {27.6, 17.6, 17.6}));
   });
 }
 
@@ -58,7 +62,8 @@ struct Error {
 };
 
 /// Of a distance, mm, within `within` of the true surface.
-Error error_of(const std::vector<float>& values, const std::vector<float>& exact, double within = 1) {
+Error error_of(const std::vector<float>& values, const std::vector<float>& exact,
+               double within = 1) {
   double square = 0, sum = 0, count = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (std::abs(exact[i]) > within) continue;
@@ -77,14 +82,16 @@ std::vector<Vector3d> cuts_of(const std::vector<float>& d, Extent n) {
     for (int y = 0; y + 1 < n.y; ++y)
       for (int x = 0; x + 1 < n.x; ++x)
         for (int a = 0; a < 3; ++a) {
-          const double from = d[n.offset(x, y, z)], to = d[n.offset(x + (a == 0), y + (a == 1), z + (a == 2))];
-          if ((from <= 0) != (to <= 0)) cuts.push_back(Vector3d(x, y, z) + from / (from - to) * Vector3d::Unit(a));
+          const double from = d[n.offset(x, y, z)],
+                       to = d[n.offset(x + (a == 0), y + (a == 1), z + (a == 2))];
+          if ((from <= 0) != (to <= 0))
+            cuts.push_back(Vector3d(x, y, z) + from / (from - to) * Vector3d::Unit(a));
         }
   return cuts;
 }
 
-/// The farthest that a point of one lies from all of the other. In plain numbers: there are millions of pairs, also where nothing is
-/// inlined.
+/// The farthest that a point of one lies from all of the other. In plain numbers: there are
+/// millions of pairs, also where nothing is inlined.
 double farthest(const std::vector<Vector3d>& from, const std::vector<Vector3d>& to) {
   double most = 0;
   for (const Vector3d& p : from) {
@@ -92,7 +99,8 @@ double farthest(const std::vector<Vector3d>& from, const std::vector<Vector3d>& 
     double least = std::numeric_limits<double>::infinity();
     const double* q = to.data()->data();
     for (const double* end = q + 3 * to.size(); q != end; q += 3) {
-      const double dx = px - q[0], dy = py - q[1], dz = pz - q[2], square = dx * dx + dy * dy + dz * dz;
+      const double dx = px - q[0], dy = py - q[1], dz = pz - q[2],
+                   square = dx * dx + dy * dy + dz * dz;
       if (square < least) least = square;
     }
     most = std::max(most, least);
@@ -103,7 +111,8 @@ double farthest(const std::vector<Vector3d>& from, const std::vector<Vector3d>& 
 TEST(PortableExp, IsTheExponential) {
   double largest = 0;
   for (double x = -86; x <= 0; x += 0.0137)
-    largest = std::max(largest, std::abs(exp_nonpositive(float(x)) / std::exp(double(float(x))) - 1));
+    largest =
+        std::max(largest, std::abs(exp_nonpositive(float(x)) / std::exp(double(float(x))) - 1));
   EXPECT_LT(largest, 3e-7);
   EXPECT_EQ(exp_nonpositive(0), 1);
   EXPECT_EQ(exp_nonpositive(-1e9f), 0);
@@ -112,7 +121,8 @@ TEST(PortableExp, IsTheExponential) {
 
 class NonlocalMeans : public OnDevice {};
 
-/// The difference before the last transform is what eq. 16 gives; the transform of both is the same code.
+/// The difference before the last transform is what eq. 16 gives; the transform of both is the same
+/// code.
 TEST_P(NonlocalMeans, AgreesWithTheDoubleReference) {
   for (const Vector3d& spacing : {Vector3d(1, 1, 1), Vector3d(0.8, 0.8, 1.7)}) {
     const Geometry g = oblique_geometry({24, 23, spacing.z() > 1 ? 15 : 22}, spacing);
@@ -127,15 +137,19 @@ TEST_P(NonlocalMeans, AgreesWithTheDoubleReference) {
     same.c1 = 60;
     same.keep_volume = spacing.z() > 1;
     const double unit = std::cbrt(spacing.prod());
-    same.noise = reference::distance_noise(std::vector<double>(start.begin(), start.end()), g.extent, unit) / unit;
+    same.noise =
+        reference::distance_noise(std::vector<double>(start.begin(), start.end()), g.extent, unit) /
+        unit;
     EXPECT_NEAR(r.noise_mm, same.noise * unit, 1e-5);
     EXPECT_EQ(r.c2, same.c2);
-    const std::vector<double> phi = reference::nonlocal_means(std::vector<double>(start.begin(), start.end()), g, same);
-    const Volume<float> expected =
-        signed_distance(ctx, Volume<float>(ctx, g, std::vector<float>(phi.begin(), phi.end())), 0, Inside::below);
+    const std::vector<double> phi =
+        reference::nonlocal_means(std::vector<double>(start.begin(), start.end()), g, same);
+    const Volume<float> expected = signed_distance(
+        ctx, Volume<float>(ctx, g, std::vector<float>(phi.begin(), phi.end())), 0, Inside::below);
     const std::vector<float> a = r.distance.to_host(ctx), b = expected.to_host(ctx);
     double largest = 0;
-    for (std::size_t i = 0; i < a.size(); ++i) largest = std::max(largest, double(std::abs(a[i] - b[i])));
+    for (std::size_t i = 0; i < a.size(); ++i)
+      largest = std::max(largest, double(std::abs(a[i] - b[i])));
     EXPECT_LT(largest, 0.01 * spacing.minCoeff()) << spacing.transpose();  // issue 6
     EXPECT_GT(r.max_change_mm, 0.1);
   }
@@ -164,31 +178,37 @@ TEST_P(NonlocalMeans, KnowsTheNoise) {
 /// Sharp edges and a noise of half a voxel: more than the fixed c2 of a clean surface can take off.
 TEST_P(NonlocalMeans, TakesStrongNoiseOffBlocks) {
   const Geometry g = plain_geometry({34, 26, 25});
-  const std::vector<float> exact = blocks(g.extent), start = sum_of(exact, normal_noise(exact.size(), 0.5));
+  const std::vector<float> exact = blocks(g.extent),
+                           start = sum_of(exact, normal_noise(exact.size(), 0.5));
   const NonlocalMeansResult smooth = nonlocal_means(ctx, Volume<float>(ctx, g, start), {});
   NonlocalMeansOptions fixed;
   fixed.c2 = 15;
-  const std::vector<float> before = nonlocal_means(ctx, Volume<float>(ctx, g, start), fixed).level_set.to_host(ctx);
+  const std::vector<float> before =
+      nonlocal_means(ctx, Volume<float>(ctx, g, start), fixed).level_set.to_host(ctx);
   const double error = error_of(smooth.level_set.to_host(ctx), exact).root_mean_square;
   EXPECT_LT(error, 0.33 * error_of(start, exact).root_mean_square);
   EXPECT_LT(error, 0.5 * error_of(before, exact).root_mean_square);
   if (!GetParam().is_cuda()) return;
-  EXPECT_EQ(smooth.distance.to_host(ctx), nonlocal_means(cpu, Volume<float>(cpu, g, start), {}).distance.to_host(cpu));
+  EXPECT_EQ(smooth.distance.to_host(ctx),
+            nonlocal_means(cpu, Volume<float>(cpu, g, start), {}).distance.to_host(cpu));
 }
 
 TEST_P(NonlocalMeans, TakesNoiseOffABallAndKeepsItsVolume) {
   const Geometry g = plain_geometry({30, 30, 30});
   const std::vector<float> exact = noisy_ball(g, 9, 0), start = noisy_ball(g, 9, 0.5f);
-  const std::vector<float> noisy = signed_distance(ctx, Volume<float>(ctx, g, start), 0, Inside::below).to_host(ctx);
+  const std::vector<float> noisy =
+      signed_distance(ctx, Volume<float>(ctx, g, start), 0, Inside::below).to_host(ctx);
   const Error before = error_of(noisy, exact);
-  const Error after = error_of(nonlocal_means(ctx, Volume<float>(ctx, g, noisy), {}).distance.to_host(ctx), exact);
+  const Error after =
+      error_of(nonlocal_means(ctx, Volume<float>(ctx, g, noisy), {}).distance.to_host(ctx), exact);
   EXPECT_LT(after.root_mean_square, 0.5 * before.root_mean_square);
   EXPECT_LT(std::abs(after.mean - before.mean), 0.03);  // it does not shrink
   // White noise as it comes: where phi is small it is negative on average, here by 2 s^2 / radius.
   const Geometry small = plain_geometry({26, 26, 26});
   const std::vector<float> clean = noisy_ball(small, 8, 0);
   const Volume<float> white(ctx, small, sum_of(clean, normal_noise(clean.size(), 0.5)));
-  EXPECT_LT(std::abs(error_of(nonlocal_means(ctx, white, {}).level_set.to_host(ctx), clean).mean), 0.03);
+  EXPECT_LT(std::abs(error_of(nonlocal_means(ctx, white, {}).level_set.to_host(ctx), clean).mean),
+            0.03);
 }
 
 /// The staircase of a mask is no noise to it: all is as with the c2 that was chosen for masks.
@@ -202,7 +222,8 @@ TEST_P(NonlocalMeans, TreatsAMaskAsBefore) {
   const NonlocalMeansResult r = nonlocal_means(ctx, start, {});
   EXPECT_EQ(r.distance.to_host(ctx), nonlocal_means(ctx, start, fixed).distance.to_host(ctx));
   const std::vector<float> exact = noisy_ball(g, 8, 0);
-  EXPECT_LT(error_of(r.distance.to_host(ctx), exact).root_mean_square, 0.6 * error_of(start.to_host(ctx), exact).root_mean_square);
+  EXPECT_LT(error_of(r.distance.to_host(ctx), exact).root_mean_square,
+            0.6 * error_of(start.to_host(ctx), exact).root_mean_square);
 }
 
 /// A ball with a spike and a pit a voxel thick: both shrink and fill unless there is a limit.
@@ -230,7 +251,8 @@ TEST_P(NonlocalMeans, HoldsThinPartsWithinTheLimit) {
       EXPECT_LE(farthest(after, before), limit + 1e-5);
     }
     if (!GetParam().is_cuda()) continue;
-    const NonlocalMeansResult same = nonlocal_means(cpu, Volume<float>(cpu, g, start.to_host(ctx)), options);
+    const NonlocalMeansResult same =
+        nonlocal_means(cpu, Volume<float>(cpu, g, start.to_host(ctx)), options);
     EXPECT_EQ(held.distance.to_host(ctx), same.distance.to_host(cpu));
     EXPECT_EQ(held.held_voxels, same.held_voxels);
   }
@@ -287,7 +309,8 @@ TEST_P(NonlocalMeans, StopsWhenAsked) {
     bool stop_requested() override { return true; }
   } stop;
   const Geometry g = plain_geometry({17, 16, 15});
-  EXPECT_THROW(nonlocal_means(ctx, Volume<float>(ctx, g, noisy_ball(g, 5, 0.3f)), {}, &stop), Cancelled);
+  EXPECT_THROW(nonlocal_means(ctx, Volume<float>(ctx, g, noisy_ball(g, 5, 0.3f)), {}, &stop),
+               Cancelled);
 }
 
 TEST_P(NonlocalMeans, RefusesWhatItCannotDo) {

@@ -1,4 +1,5 @@
-// The m most similar patches: against a plain double loop, and the same from every strategy, device and number of threads.
+// The m most similar patches: against a plain double loop, and the same from every strategy, device
+// and number of threads.
 #include <freeflow/denoise/patch_search/patch_search.h>
 
 #include <algorithm>
@@ -20,29 +21,33 @@ struct Neighbours {
   friend bool operator==(const Neighbours&, const Neighbours&) = default;
 };
 
-/// Patches of a signed distance to a plane with noise, as they come in a band: neighbouring rows are shifted copies.
+/// Patches of a signed distance to a plane with noise, as they come in a band: neighbouring rows
+/// are shifted copies.
 std::vector<float> noisy_patches(int count, int length, float noise, unsigned seed) {
   const int stride = PatchView::stride_of(length);
   const std::vector<float> tilt = random_values(std::size_t(count) * 4, seed, -1, 1),
-                           grain = random_values(std::size_t(count) * length, seed + 1, -noise, noise);
+                           grain =
+                               random_values(std::size_t(count) * length, seed + 1, -noise, noise);
   std::vector<float> values(std::size_t(count) * stride, 0.0f);
   for (int i = 0; i < count; ++i)
     for (int k = 0; k < length; ++k) {
       const float* t = &tilt[4 * std::size_t(i)];
-      values[std::size_t(i) * stride + k] =
-          3 * t[3] + t[0] * float(k % 5 - 2) + t[1] * float(k / 5 % 5 - 2) + t[2] * float(k / 25 - 2) + grain[std::size_t(i) * length + k];
+      values[std::size_t(i) * stride + k] = 3 * t[3] + t[0] * float(k % 5 - 2) +
+                                            t[1] * float(k / 5 % 5 - 2) + t[2] * float(k / 25 - 2) +
+                                            grain[std::size_t(i) * length + k];
     }
   return values;
 }
 
-Neighbours search(Context& ctx, SearchStrategy strategy, const std::vector<float>& values, int length, int m, int first = 0,
-                  int rows = -1) {
+Neighbours search(Context& ctx, SearchStrategy strategy, const std::vector<float>& values,
+                  int length, int m, int first = 0, int rows = -1) {
   const int stride = PatchView::stride_of(length), count = int(values.size() / std::size_t(stride));
   if (rows < 0) rows = count - first;
   const Buffer<float> patches(ctx, values);
   const Buffer<std::int32_t> index(ctx, std::size_t(rows) * m);
   const Buffer<float> distance(ctx, std::size_t(rows) * m);
-  find_similar(ctx, strategy, {patches.data(), count, length, stride}, first, rows, {index.data(), distance.data(), m});
+  find_similar(ctx, strategy, {patches.data(), count, length, stride}, first, rows,
+               {index.data(), distance.data(), m});
   return {index.to_host(ctx), distance.to_host(ctx)};
 }
 
@@ -53,7 +58,9 @@ Neighbours exhaustive(const std::vector<float>& values, int length, int m) {
   for (int i = 0; i < count; ++i) {
     std::vector<CandidateKey> keys;
     for (int j = 0; j < count; ++j)
-      keys.push_back(candidate_key(patch_distance(&values[std::size_t(i) * stride], &values[std::size_t(j) * stride], stride), j));
+      keys.push_back(candidate_key(patch_distance(&values[std::size_t(i) * stride],
+                                                  &values[std::size_t(j) * stride], stride),
+                                   j));
     std::partial_sort(keys.begin(), keys.begin() + m, keys.end());
     for (int k = 0; k < m; ++k) {
       found.index.push_back(key_index(keys[k]));
@@ -66,7 +73,8 @@ Neighbours exhaustive(const std::vector<float>& values, int length, int m) {
 TEST(PatchDistance, IsTheSumOfSquares) {
   const std::vector<float> values = noisy_patches(2, 125, 0.3f, 1);
   double expected = 0;
-  for (int k = 0; k < 125; ++k) expected += (double(values[k]) - values[128 + k]) * (double(values[k]) - values[128 + k]);
+  for (int k = 0; k < 125; ++k)
+    expected += (double(values[k]) - values[128 + k]) * (double(values[k]) - values[128 + k]);
   EXPECT_NEAR(patch_distance(values.data(), values.data() + 128, 128), expected, 1e-6 * expected);
   EXPECT_LT(candidate_key(1.0f, 7), candidate_key(1.0f, 8));
   EXPECT_LT(candidate_key(1.0f, 8), candidate_key(1.0000001f, 0));
@@ -80,25 +88,33 @@ TEST_P(PatchSearch, FindsTheMostSimilarWithEveryStrategy) {
     int count, length, m;
     float noise;
   };
-  // One row and one tile more or less than the blocks of the kernels; patches of 3^3 to 9^3; tight and wide noise.
-  for (const Case& c : {Case{1, 27, 1, 0.1f}, Case{127, 125, 96, 0.2f}, Case{129, 125, 96, 0.2f}, Case{1500, 125, 96, 0.5f},
-                        Case{700, 27, 33, 0.001f}, Case{600, 343, 96, 0.2f}, Case{520, 729, 200, 0.2f}, Case{300, 125, 256, 0.0f}}) {
+  // One row and one tile more or less than the blocks of the kernels; patches of 3^3 to 9^3; tight
+  // and wide noise.
+  for (const Case& c :
+       {Case{1, 27, 1, 0.1f}, Case{127, 125, 96, 0.2f}, Case{129, 125, 96, 0.2f},
+        Case{1500, 125, 96, 0.5f}, Case{700, 27, 33, 0.001f}, Case{600, 343, 96, 0.2f},
+        Case{520, 729, 200, 0.2f}, Case{300, 125, 256, 0.0f}}) {
     const std::vector<float> values = noisy_patches(c.count, c.length, c.noise, unsigned(c.count));
     const Neighbours expected = exhaustive(values, c.length, c.m);
     for (const SearchStrategyInfo& s : search_strategies())
       EXPECT_TRUE(search(ctx, s.strategy, values, c.length, c.m) == expected)
-          << s.name << ", " << c.count << " patches of " << c.length << ", " << c.m << " neighbours, noise " << c.noise;
+          << s.name << ", " << c.count << " patches of " << c.length << ", " << c.m
+          << " neighbours, noise " << c.noise;
   }
 }
 
 TEST_P(PatchSearch, BreaksTiesByTheIndex) {
-  // Ten different patches, each a hundred times and more: most distances are equal, and most are zero.
+  // Ten different patches, each a hundred times and more: most distances are equal, and most are
+  // zero.
   const std::vector<float> ten = noisy_patches(10, 125, 0.2f, 3);
   std::vector<float> values;
-  for (int i = 0; i < 1700; ++i) values.insert(values.end(), ten.begin() + i * 7 % 10 * 128, ten.begin() + (i * 7 % 10 + 1) * 128);
+  for (int i = 0; i < 1700; ++i)
+    values.insert(values.end(), ten.begin() + i * 7 % 10 * 128,
+                  ten.begin() + (i * 7 % 10 + 1) * 128);
   const Neighbours expected = exhaustive(values, 125, 96);
   EXPECT_EQ(expected.distance[95], 0);
-  for (const SearchStrategyInfo& s : search_strategies()) EXPECT_TRUE(search(ctx, s.strategy, values, 125, 96) == expected) << s.name;
+  for (const SearchStrategyInfo& s : search_strategies())
+    EXPECT_TRUE(search(ctx, s.strategy, values, 125, 96) == expected) << s.name;
 }
 
 TEST_P(PatchSearch, OrderOfThePatchesDoesNotMatter) {
@@ -107,7 +123,8 @@ TEST_P(PatchSearch, OrderOfThePatchesDoesNotMatter) {
   for (int i = 0; i < 900; ++i)
     for (int k = 0; k < 125; ++k) values[std::size_t(i) * 128 + k] += 0.01f * float(900 - i);
   const Neighbours expected = exhaustive(values, 125, 40);
-  for (const SearchStrategyInfo& s : search_strategies()) EXPECT_TRUE(search(ctx, s.strategy, values, 125, 40) == expected) << s.name;
+  for (const SearchStrategyInfo& s : search_strategies())
+    EXPECT_TRUE(search(ctx, s.strategy, values, 125, 40) == expected) << s.name;
 }
 
 TEST_P(PatchSearch, TakesSlabsOfRows) {
@@ -115,8 +132,11 @@ TEST_P(PatchSearch, TakesSlabsOfRows) {
   const Neighbours all = search(ctx, SearchStrategy::automatic, values, 125, 96);
   for (const SearchStrategyInfo& s : search_strategies()) {
     const Neighbours part = search(ctx, s.strategy, values, 125, 96, 300, 333);
-    EXPECT_TRUE(std::equal(part.index.begin(), part.index.end(), all.index.begin() + 300 * 96)) << s.name;
-    EXPECT_TRUE(std::equal(part.distance.begin(), part.distance.end(), all.distance.begin() + 300 * 96)) << s.name;
+    EXPECT_TRUE(std::equal(part.index.begin(), part.index.end(), all.index.begin() + 300 * 96))
+        << s.name;
+    EXPECT_TRUE(
+        std::equal(part.distance.begin(), part.distance.end(), all.distance.begin() + 300 * 96))
+        << s.name;
   }
 }
 
@@ -132,7 +152,8 @@ FREEFLOW_ON_EVERY_DEVICE(PatchSearch);
 TEST(PatchSearchOnCpu, DoesNotDependOnTheThreads) {
   Context one({}, 1), three({}, 3);
   const std::vector<float> values = noisy_patches(1000, 125, 0.2f, 4);
-  EXPECT_TRUE(search(one, SearchStrategy::automatic, values, 125, 96) == search(three, SearchStrategy::automatic, values, 125, 96));
+  EXPECT_TRUE(search(one, SearchStrategy::automatic, values, 125, 96) ==
+              search(three, SearchStrategy::automatic, values, 125, 96));
 }
 
 TEST(PatchSearchOnCpu, StopsWhenTheProgressSaysSo) {
@@ -142,9 +163,10 @@ TEST(PatchSearchOnCpu, StopsWhenTheProgressSaysSo) {
   const Buffer<std::int32_t> index(ctx, 96000);
   const Buffer<float> distance(ctx, 96000);
   struct Enough {};
-  EXPECT_THROW(find_similar(ctx, SearchStrategy::automatic, {patches.data(), 1000, 125, 128}, 0, 1000, {index.data(), distance.data(), 96},
-                            [](double) { throw Enough{}; }),
-               Enough);
+  EXPECT_THROW(
+      find_similar(ctx, SearchStrategy::automatic, {patches.data(), 1000, 125, 128}, 0, 1000,
+                   {index.data(), distance.data(), 96}, [](double) { throw Enough{}; }),
+      Enough);
 }
 
 }  // namespace

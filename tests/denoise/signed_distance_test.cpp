@@ -44,7 +44,8 @@ TEST_P(SignedDistance, OfAPlaneIsExact) {
     const bool known = foot.minCoeff() > 2 && foot.x() < 28 && foot.y() < 24 && foot.z() < 15;
     return known ? height(p) : 1e9;
   };
-  const Volume<float> image = sample_world(ctx, g, [&](const Vector3d& p) { return 40 - 7 * height(p); });
+  const Volume<float> image =
+      sample_world(ctx, g, [&](const Vector3d& p) { return 40 - 7 * height(p); });
   EXPECT_LT(largest_error(signed_distance(ctx, image, 40, Inside::above), 6, exact), 0.05);
   EXPECT_LT(largest_error(signed_distance(ctx, image, 40, Inside::above), 1, exact), 1e-4);
 }
@@ -56,18 +57,22 @@ TEST_P(SignedDistance, OfABallIsGoodToAFractionOfAVoxel) {
     const auto exact = [&](const Vector3d& p) { return (p - at).norm() - 15; };
     const Volume<float> image = sample_world(ctx, g, exact);
     const double unit = std::cbrt(spacing.prod());
-    EXPECT_LT(largest_error(signed_distance(ctx, image, 0, Inside::below), 10, exact), 0.12 * unit) << spacing.transpose();
+    EXPECT_LT(largest_error(signed_distance(ctx, image, 0, Inside::below), 10, exact), 0.12 * unit)
+        << spacing.transpose();
   }
 }
 
 TEST_P(SignedDistance, OfABoxMaskIsThatOfItsFaces) {
   const Geometry g = plain_geometry({24, 22, 20});
-  const auto inside = [](int x, int y, int z) { return x >= 6 && x < 17 && y >= 5 && y < 15 && z >= 7 && z < 13; };
+  const auto inside = [](int x, int y, int z) {
+    return x >= 6 && x < 17 && y >= 5 && y < 15 && z >= 7 && z < 13;
+  };
   const Volume<float> mask(ctx, g, voxelwise(g.extent, inside));
   const std::vector<float> d = signed_distance(ctx, mask, 0.5, Inside::above).to_host(ctx);
   const VolumeView<const float> v{d.data(), g.extent};
   for (int x = 0; x < 24; ++x)
-    EXPECT_NEAR(v(x, 10, 10), std::max({5.5 - x, x - 16.5, -2.5}), 1e-5) << x;  // the nearest face inside is one of z
+    EXPECT_NEAR(v(x, 10, 10), std::max({5.5 - x, x - 16.5, -2.5}), 1e-5)
+        << x;  // the nearest face inside is one of z
   for (int z = 0; z < 20; ++z) EXPECT_NEAR(v(11, 10, z), std::max({6.5 - z, z - 12.5}), 1e-5) << z;
 }
 
@@ -76,15 +81,18 @@ TEST_P(SignedDistance, FarFromASpeckIsTheEuclideanDistance) {
   const Geometry g = oblique_geometry({61, 47, 33}, {0.7, 1.1, 1.9});
   std::vector<float> mask(g.extent.count(), 0.0f);
   const std::vector<Vector3d> specks{{8, 9, 4}, {50, 40, 30}, {30, 10, 20}, {3, 44, 16}};
-  for (const Vector3d& s : specks) mask[std::size_t(s.z() * 47 + s.y()) * 61 + std::size_t(s.x())] = 1;
-  const std::vector<float> d = signed_distance(ctx, Volume<float>(ctx, g, mask), 0.5, Inside::above).to_host(ctx);
+  for (const Vector3d& s : specks)
+    mask[std::size_t(s.z() * 47 + s.y()) * 61 + std::size_t(s.x())] = 1;
+  const std::vector<float> d =
+      signed_distance(ctx, Volume<float>(ctx, g, mask), 0.5, Inside::above).to_host(ctx);
   std::size_t i = 0;
   double largest = 0;
   for (int z = 0; z < 33; ++z)
     for (int y = 0; y < 47; ++y)
       for (int x = 0; x < 61; ++x, ++i) {
         double least = 1e9;
-        for (const Vector3d& s : specks) least = std::min(least, (Vector3d(x, y, z) - s).cwiseProduct(g.spacing).norm());
+        for (const Vector3d& s : specks)
+          least = std::min(least, (Vector3d(x, y, z) - s).cwiseProduct(g.spacing).norm());
         largest = std::max(largest, std::abs(d[i] - least));
       }
   EXPECT_LT(largest, 1.2);  // the speck's own surface lies within half a voxel's diagonal
@@ -92,15 +100,18 @@ TEST_P(SignedDistance, FarFromASpeckIsTheEuclideanDistance) {
 
 TEST_P(SignedDistance, IsTheSameOnEveryDevice) {
   const Geometry g = oblique_geometry({61, 47, 33});
-  const std::vector<float> image =
-      voxelwise(g.extent, [](int x, int y, int z) { return std::sin(0.3 * x) + std::cos(0.25 * y) - std::sin(0.4 * z + 0.1 * x); });
+  const std::vector<float> image = voxelwise(g.extent, [](int x, int y, int z) {
+    return std::sin(0.3 * x) + std::cos(0.25 * y) - std::sin(0.4 * z + 0.1 * x);
+  });
   EXPECT_EQ(signed_distance(ctx, Volume<float>(ctx, g, image), 0.2, Inside::above).to_host(ctx),
             signed_distance(cpu, Volume<float>(cpu, g, image), 0.2, Inside::above).to_host(cpu));
 }
 
 TEST_P(SignedDistance, WithoutASurfaceIsRefused) {
   const Geometry g = plain_geometry({5, 5, 5});
-  EXPECT_THROW(signed_distance(ctx, Volume<float>(ctx, g, std::vector<float>(125, 1.0f)), 0.5, Inside::above), RegistrationError);
+  EXPECT_THROW(signed_distance(ctx, Volume<float>(ctx, g, std::vector<float>(125, 1.0f)), 0.5,
+                               Inside::above),
+               RegistrationError);
 }
 
 TEST_P(SignedDistance, OfAnUnusableGeometryIsRefused) {
@@ -108,14 +119,16 @@ TEST_P(SignedDistance, OfAnUnusableGeometryIsRefused) {
   g.spacing.y() = 0;
   std::vector<float> half(125, 0.0f);
   std::fill_n(half.begin(), 50, 1.0f);
-  EXPECT_THROW(signed_distance(ctx, Volume<float>(ctx, g, half), 0.5, Inside::above), InvalidArgument);
+  EXPECT_THROW(signed_distance(ctx, Volume<float>(ctx, g, half), 0.5, Inside::above),
+               InvalidArgument);
   EXPECT_THROW(signed_distance(ctx, g, std::vector<SurfaceSeed>(125), half), InvalidArgument);
 }
 
 /// An octahedron cut `levels` times and drawn onto a ball.
 TriangleMesh ball_mesh(const Vector3d& at, double radius, int levels) {
-  TriangleMesh mesh{{{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}},
-                    {{0, 2, 4}, {2, 1, 4}, {1, 3, 4}, {3, 0, 4}, {2, 0, 5}, {1, 2, 5}, {3, 1, 5}, {0, 3, 5}}};
+  TriangleMesh mesh{
+      {{1, 0, 0}, {-1, 0, 0}, {0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}},
+      {{0, 2, 4}, {2, 1, 4}, {1, 3, 4}, {3, 0, 4}, {2, 0, 5}, {1, 2, 5}, {3, 1, 5}, {0, 3, 5}}};
   for (int l = 0; l < levels; ++l) {
     std::vector<std::array<int, 3>> finer;
     std::vector<std::pair<std::pair<int, int>, int>> known;
@@ -129,7 +142,8 @@ TriangleMesh ball_mesh(const Vector3d& at, double radius, int levels) {
     };
     for (const auto& [a, b, c] : mesh.triangles) {
       const int ab = middle(a, b), bc = middle(b, c), ca = middle(c, a);
-      for (const std::array<int, 3>& t : {std::array{a, ab, ca}, std::array{ab, b, bc}, std::array{ca, bc, c}, std::array{ab, bc, ca}})
+      for (const std::array<int, 3>& t : {std::array{a, ab, ca}, std::array{ab, b, bc},
+                                          std::array{ca, bc, c}, std::array{ab, bc, ca}})
         finer.push_back(t);
     }
     mesh.triangles = finer;
@@ -142,7 +156,9 @@ TEST_P(SignedDistance, OfAMeshIsThatOfItsTriangles) {
   const TriangleMesh mesh = ball_mesh({3, -2, 7}, 12, 4);
   require_closed(mesh, "ball");
   const Geometry g = grid_around(mesh, 1, 6);
-  EXPECT_LT(largest_error(signed_distance(ctx, mesh, g), 5, [](const Vector3d& p) { return (p - Vector3d(3, -2, 7)).norm() - 12; }), 0.05);
+  EXPECT_LT(largest_error(signed_distance(ctx, mesh, g), 5,
+                          [](const Vector3d& p) { return (p - Vector3d(3, -2, 7)).norm() - 12; }),
+            0.05);
 }
 
 TEST(Mesh, KnowsAnOpenOne) {

@@ -1,4 +1,5 @@
-// Images that cannot be used: each gives one sentence and allocates nothing that a header only claims.
+// Images that cannot be used: each gives one sentence and allocates nothing that a header only
+// claims.
 #include <freeflow/io/image_file.h>
 
 #include <limits>
@@ -16,7 +17,9 @@ void expect_refused(const std::string& path, std::vector<std::string> parts) {
 }
 
 /// 20 x 20 x 20 random floats, of which nothing compresses away.
-void write_sample(const std::string& path) { write_image(path, oblique_grid({20, 20, 20}), random_values(8000, 0, 1)); }
+void write_sample(const std::string& path) {
+  write_image(path, oblique_grid({20, 20, 20}), random_values(8000, 0, 1));
+}
 
 void cut(const std::string& path, double share) {
   const std::string bytes = read_bytes(path);
@@ -69,18 +72,21 @@ TEST(BadImage, HeadersThatPromiseMoreThanTheFileHolds) {
   write_bytes(folder / "a.nii", nifti_header({1000, 1000, 1000}, 16, 32) + "few");
   expect_refused(folder / "a.nii", {"file ends after 0 of 1000000000 voxels"});
   gzip_file(folder / "a.nii", folder / "a.nii.gz");
-  expect_refused(folder / "a.nii.gz", {"declares 1000000000 voxels, more than", "compressed bytes can hold"});
+  expect_refused(folder / "a.nii.gz",
+                 {"declares 1000000000 voxels, more than", "compressed bytes can hold"});
   write_bytes(folder / "b.nii", nifti_header({30000, 30000, 30000}, 16, 32) + "few");
   expect_refused(folder / "b.nii", {"30000 x 30000 x 30000 voxels are more than the 2147483647"});
-  write_bytes(
-      folder / "c.mha",
-      "ObjectType = Image\nNDims = 3\nDimSize = 99999999999 99999999999 9999999999\nElementType = MET_FLOAT\nElementDataFile = LOCAL\nfew");
+  write_bytes(folder / "c.mha",
+              "ObjectType = Image\nNDims = 3\nDimSize = 99999999999 99999999999 "
+              "9999999999\nElementType = MET_FLOAT\nElementDataFile = LOCAL\nfew");
   expect_refused(folder / "c.mha", {"more than the 2147483647"});
   write_bytes(folder / "d.mha",
-              "ObjectType = Image\nNDims = 3\nDimSize = 1000 1000 1000\nElementType = MET_FLOAT\nCompressedData = True\nCompressedDataSize "
+              "ObjectType = Image\nNDims = 3\nDimSize = 1000 1000 1000\nElementType = "
+              "MET_FLOAT\nCompressedData = True\nCompressedDataSize "
               "= 3\nElementDataFile = LOCAL\nfew");
   expect_refused(folder / "d.mha", {"more than 3 compressed bytes can hold"});
-  write_bytes(folder / "e.nrrd", "NRRD0004\ntype: float\ndimension: 3\nsizes: 1000 1000 1000\nencoding: gzip\n\nfew");
+  write_bytes(folder / "e.nrrd",
+              "NRRD0004\ntype: float\ndimension: 3\nsizes: 1000 1000 1000\nencoding: gzip\n\nfew");
   expect_refused(folder / "e.nrrd", {"more than 3 compressed bytes can hold"});
 }
 
@@ -93,9 +99,12 @@ TEST(BadImage, CompressedMetaImage) {
     gzip_file(folder / "raw", folder / "raw.gz");
     std::string data = read_bytes(folder / "raw.gz");
     if (damaged) data[data.size() - 6] ^= 1;
-    write_bytes(folder / "x.mha", "ObjectType = Image\nNDims = 3\nDimSize = 20 20 20\nElementType = MET_FLOAT\nCompressedData = True\n" +
-                                      (with_size ? "CompressedDataSize = " + std::to_string(data.size()) + "\n" : "") +
-                                      "ElementDataFile = LOCAL\n" + data);
+    write_bytes(
+        folder / "x.mha",
+        "ObjectType = Image\nNDims = 3\nDimSize = 20 20 20\nElementType = "
+        "MET_FLOAT\nCompressedData = True\n" +
+            (with_size ? "CompressedDataSize = " + std::to_string(data.size()) + "\n" : "") +
+            "ElementDataFile = LOCAL\n" + data);
   };
   write_meta(voxels, true, false);
   EXPECT_EQ(read_image(folder / "x.mha").voxels, values);
@@ -135,21 +144,29 @@ TEST(BadImage, NotOneVolume) {
 
 TEST(BadImage, NotOneVolumeInMetaImageAndNrrd) {
   const TemporaryFolder folder;
-  const std::string meta = "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n";
-  write_bytes(folder / "vector.mha", meta + "ElementNumberOfChannels = 3\nElementDataFile = LOCAL\nabcdefghabcdefghabcdefgh");
+  const std::string meta =
+      "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n";
+  write_bytes(
+      folder / "vector.mha",
+      meta + "ElementNumberOfChannels = 3\nElementDataFile = LOCAL\nabcdefghabcdefghabcdefgh");
   expect_refused(folder / "vector.mha", {"voxels"});
   write_bytes(folder / "list.mhd", meta + "ElementDataFile = LIST\na.raw\nb.raw\n");
   expect_refused(folder / "list.mhd", {"spread over several files"});
-  write_bytes(folder / "text.mha", meta + "BinaryData = False\nElementDataFile = LOCAL\n1 2 3 4 5 6 7 8\n");
+  write_bytes(folder / "text.mha",
+              meta + "BinaryData = False\nElementDataFile = LOCAL\n1 2 3 4 5 6 7 8\n");
   expect_refused(folder / "text.mha", {"voxels are text"});
   write_bytes(folder / "flat.mha",
-              "ObjectType = Image\nNDims = 2\nDimSize = 2 4\nElementType = MET_UCHAR\nElementDataFile = LOCAL\nabcdefgh");
+              "ObjectType = Image\nNDims = 2\nDimSize = 2 4\nElementType = "
+              "MET_UCHAR\nElementDataFile = LOCAL\nabcdefgh");
   expect_refused(folder / "flat.mha", {"2 dimensions"});
   write_bytes(folder / "lost.mhd", meta + "ElementDataFile = nowhere.raw\n");
   expect_io_error([&] { read_image(folder / "lost.mhd"); }, {"nowhere.raw", "no such file"});
-  write_bytes(folder / "flat.nrrd", "NRRD0004\ntype: uchar\ndimension: 2\nsizes: 2 4\nencoding: raw\n\nabcdefgh");
+  write_bytes(folder / "flat.nrrd",
+              "NRRD0004\ntype: uchar\ndimension: 2\nsizes: 2 4\nencoding: raw\n\nabcdefgh");
   expect_refused(folder / "flat.nrrd", {"2 dimensions"});
-  write_bytes(folder / "text.nrrd", "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: ascii\n\n1 2 3 4 5 6 7 8\n");
+  write_bytes(
+      folder / "text.nrrd",
+      "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: ascii\n\n1 2 3 4 5 6 7 8\n");
   expect_refused(folder / "text.nrrd", {"encoding 'ascii'"});
 }
 

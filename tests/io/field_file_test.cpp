@@ -22,7 +22,8 @@ TEST(FieldFile, NiftiBytesAreThoseOfItk) {
   const std::string bytes = read_bytes(folder / "field.nii");
   ASSERT_EQ(bytes.size(), 352 + 12 * count);
   const std::array<std::int16_t, 6> expected{5, 13, 7, 5, 1, 3};
-  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_EQ(value_at<std::int16_t>(bytes, 40 + 2 * i), expected[i]) << i;
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(value_at<std::int16_t>(bytes, 40 + 2 * i), expected[i]) << i;
   EXPECT_EQ(value_at<std::int16_t>(bytes, 68), 1007) << "intent vector";
   EXPECT_EQ(value_at<std::int16_t>(bytes, 70), 16) << "float32";
   EXPECT_EQ(bytes[123] & 7, 2) << "millimetres";
@@ -31,7 +32,8 @@ TEST(FieldFile, NiftiBytesAreThoseOfItk) {
     const Eigen::Vector3d u(planes[voxel], planes[count + voxel], planes[2 * count + voxel]);
     const Eigen::Vector3d world = grid.direction * grid.spacing.cwiseProduct(u);
     for (std::size_t component = 0; component < 3; ++component)
-      EXPECT_NEAR(value_at<float>(bytes, 352 + 4 * (component * count + voxel)), world[Eigen::Index(component)], 1e-5);
+      EXPECT_NEAR(value_at<float>(bytes, 352 + 4 * (component * count + voxel)),
+                  world[Eigen::Index(component)], 1e-5);
   }
 }
 
@@ -47,11 +49,14 @@ TEST_P(FieldFormats, RoundTrip) {
   expect_same_place(field.geometry, grid);
   EXPECT_TRUE(field.warnings.empty());
   ASSERT_EQ(field.planes.size(), planes.size());
-  for (std::size_t i = 0; i < planes.size(); ++i) ASSERT_NEAR(field.planes[i], planes[i], 5e-6) << i;
+  for (std::size_t i = 0; i < planes.size(); ++i)
+    ASSERT_NEAR(field.planes[i], planes[i], 5e-6) << i;
 }
 
 INSTANTIATE_TEST_SUITE_P(Io, FieldFormats, testing::Values(".nii", ".nii.gz", ".mha", ".nrrd"),
-                         [](const auto& info) { return std::string("Format") + std::to_string(info.index); });
+                         [](const auto& info) {
+                           return std::string("Format") + std::to_string(info.index);
+                         });
 
 TEST(FieldFile, FromAndToADevice) {
   const TemporaryFolder folder;
@@ -91,7 +96,8 @@ TEST(FieldFile, RefusesWhatIsNoField) {
   write_bytes(folder / "niftyreg.nii", bytes);
   refused("niftyreg.nii", {"NiftyReg"});
   refused("missing.nii.gz", {"no such file"});
-  EXPECT_THROW(write_displacement(folder / "short.nii", grid, std::vector<float>(3)), InvalidArgument);
+  EXPECT_THROW(write_displacement(folder / "short.nii", grid, std::vector<float>(3)),
+               InvalidArgument);
 }
 
 }  // namespace

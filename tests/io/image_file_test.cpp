@@ -29,7 +29,8 @@ TEST_P(ImageFormats, RoundTripKeepsGeometryAndVoxels) {
   EXPECT_EQ(image.stored_type, StoredType::float32);
   EXPECT_EQ(image.nonfinite_voxels, 0u);
   EXPECT_TRUE(image.warnings.empty());
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1) << "temporary files remain";
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1)
+      << "temporary files remain";
 }
 
 TEST_P(ImageFormats, EveryStoredTypeKeepsSmallIntegers) {
@@ -63,17 +64,21 @@ TEST_P(ImageFormats, NonfiniteVoxelsAreNanAndCounted) {
       EXPECT_EQ(image.voxels[i], voxels[i]) << i;
   }
   ASSERT_EQ(image.warnings.size(), 1u);
-  EXPECT_EQ(image.warnings[0], "'" + path + "': 3 of 455 voxels are NaN or infinite and count as outside");
+  EXPECT_EQ(image.warnings[0],
+            "'" + path + "': 3 of 455 voxels are NaN or infinite and count as outside");
 }
 
 INSTANTIATE_TEST_SUITE_P(Io, ImageFormats, testing::Values(".nii", ".nii.gz", ".mha", ".nrrd"),
-                         [](const auto& info) { return std::string("Format") + std::to_string(info.index); });
+                         [](const auto& info) {
+                           return std::string("Format") + std::to_string(info.index);
+                         });
 
 TEST(ImageFile, IntegersRoundAndClamp) {
   const TemporaryFolder folder;
   const std::string path = folder / "clamped.nii";
   const Geometry grid = oblique_grid({2, 2, 2});
-  write_image(path, grid, {-5.f, 1.4f, 1.6f, 254.6f, 300.f, not_a_number, 2.5f, infinity}, StoredType::uint8);
+  write_image(path, grid, {-5.f, 1.4f, 1.6f, 254.6f, 300.f, not_a_number, 2.5f, infinity},
+              StoredType::uint8);
   EXPECT_EQ(read_image(path).voxels, (std::vector<float>{0, 1, 2, 255, 255, 0, 2, 255}));
   write_image(path, grid, {-1e30f, 1e30f, 0, 1, 2, 3, 4, 5}, StoredType::int64);
   const std::string bytes = read_bytes(path);
@@ -86,8 +91,10 @@ TEST(ImageFile, SlopeAndInterceptAreApplied) {
   std::string bytes = nifti_header({2, 2, 2}, 4, 16);
   put_at<float>(bytes, 112, 0.5f);
   put_at<float>(bytes, 116, -10.f);
-  write_bytes(folder / "scaled.nii", bytes + bytes_of_values<std::int16_t>({0, 1, 2, 3, -4, 5, 6, 7}));
-  EXPECT_EQ(read_image(folder / "scaled.nii").voxels, (std::vector<float>{-10, -9.5, -9, -8.5, -12, -7.5, -7, -6.5}));
+  write_bytes(folder / "scaled.nii",
+              bytes + bytes_of_values<std::int16_t>({0, 1, 2, 3, -4, 5, 6, 7}));
+  EXPECT_EQ(read_image(folder / "scaled.nii").voxels,
+            (std::vector<float>{-10, -9.5, -9, -8.5, -12, -7.5, -7, -6.5}));
 }
 
 TEST(ImageFile, DoublesThatFloatCannotHoldAreCounted) {
@@ -99,16 +106,21 @@ TEST(ImageFile, DoublesThatFloatCannotHoldAreCounted) {
 
 TEST(ImageFile, OtherByteOrder) {
   const TemporaryFolder folder;
-  const auto reverse = [](std::string bytes, std::size_t offset, std::size_t width, std::size_t count) {
+  const auto reverse = [](std::string bytes, std::size_t offset, std::size_t width,
+                          std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
-      std::reverse(bytes.begin() + std::ptrdiff_t(offset + i * width), bytes.begin() + std::ptrdiff_t(offset + (i + 1) * width));
+      std::reverse(bytes.begin() + std::ptrdiff_t(offset + i * width),
+                   bytes.begin() + std::ptrdiff_t(offset + (i + 1) * width));
     return bytes;
   };
   std::string bytes = nifti_header({3, 2, 2}, 4, 16);
   put_sform(bytes, 1, {1, 0, 0, 5, 0, 2, 0, 6, 0, 0, 3, 7});
   bytes = reverse(reverse(reverse(bytes, 0, 4, 1), 40, 2, 8), 68, 2, 4);
   bytes = reverse(reverse(reverse(bytes, 76, 4, 11), 252, 2, 2), 256, 4, 18);
-  write_bytes(folder / "big.nii", bytes + reverse(bytes_of_values<std::int16_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 300}), 0, 2, 12));
+  write_bytes(
+      folder / "big.nii",
+      bytes + reverse(bytes_of_values<std::int16_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 300}), 0, 2,
+                      12));
   const HostImage image = read_image(folder / "big.nii");
   EXPECT_EQ(image.voxels.back(), 300);
   EXPECT_EQ(image.voxels.front(), 1);
@@ -128,18 +140,20 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
   put_at<float>(header, 108, 0.f);
   write_bytes(folder / "pair.hdr", header);
   write_bytes(folder / "pair.img", "abcdefgh");
-  EXPECT_EQ(read_image(folder / "pair.hdr").voxels, (std::vector<float>{97, 98, 99, 100, 101, 102, 103, 104}));
+  EXPECT_EQ(read_image(folder / "pair.hdr").voxels,
+            (std::vector<float>{97, 98, 99, 100, 101, 102, 103, 104}));
   EXPECT_EQ(read_image(folder / "pair.img").voxels.size(), 8u);
 
-  write_bytes(
-      folder / "other.mhd",
-      "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 2 3\nElementType = MET_UCHAR\nElementDataFile = other.raw\n");
+  write_bytes(folder / "other.mhd",
+              "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 2 3\nElementType "
+              "= MET_UCHAR\nElementDataFile = other.raw\n");
   write_bytes(folder / "other.raw", "abcdefgh");
   EXPECT_EQ(read_image(folder / "other.mhd").voxels[7], 104);
   EXPECT_EQ(read_image(folder / "other.mhd").geometry.spacing, Eigen::Vector3d(1, 2, 3));
 
   write_bytes(folder / "third.nhdr",
-              "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\nspacings: 1 2 3\ndata file: other.raw\n");
+              "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\nspacings: 1 2 "
+              "3\ndata file: other.raw\n");
   EXPECT_EQ(read_image(folder / "third.nhdr").voxels[7], 104);
 }
 
@@ -161,12 +175,15 @@ TEST(ImageFile, WriteErrors) {
   const TemporaryFolder folder;
   const Geometry grid = oblique_grid({2, 2, 2});
   const std::vector<float> voxels(8, 1.f);
-  expect_io_error([&] { write_image(folder / "image.tif", grid, voxels); }, {"cannot write", "image.tif", ".nii.gz"});
-  for (const char* name : {"missing/image.nii", "missing/image.nii.gz", "missing/image.mha", "missing/image.nrrd"})
+  expect_io_error([&] { write_image(folder / "image.tif", grid, voxels); },
+                  {"cannot write", "image.tif", ".nii.gz"});
+  for (const char* name :
+       {"missing/image.nii", "missing/image.nii.gz", "missing/image.mha", "missing/image.nrrd"})
     expect_io_error([&] { write_image(folder / name, grid, voxels); }, {"cannot write", name});
   EXPECT_THROW(write_image(folder / "short.nii", grid, {1, 2}), InvalidArgument);
   Geometry long_grid = oblique_grid({40000, 1, 1});
-  expect_io_error([&] { write_image(folder / "long.nii", long_grid, std::vector<float>(40000)); }, {"at most 32767 voxels"});
+  expect_io_error([&] { write_image(folder / "long.nii", long_grid, std::vector<float>(40000)); },
+                  {"at most 32767 voxels"});
   EXPECT_TRUE(folder.empty());
 }
 

@@ -1,4 +1,5 @@
-// What the tests of io share: a folder of their own, hand-made NIfTI files, grids and the check for an error's sentence.
+// What the tests of io share: a folder of their own, hand-made NIfTI files, grids and the check for
+// an error's sentence.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +23,8 @@ namespace freeflow::test {
 /// A fresh folder that goes with the test.
 class TemporaryFolder {
  public:
-  TemporaryFolder() : path_((std::filesystem::temp_directory_path() / "freeflow-io-XXXXXX").string()) {
+  TemporaryFolder()
+      : path_((std::filesystem::temp_directory_path() / "freeflow-io-XXXXXX").string()) {
     if (!mkdtemp(path_.data())) throw std::runtime_error("no temporary folder");
   }
   TemporaryFolder(const TemporaryFolder&) = delete;
@@ -44,7 +46,9 @@ inline std::string read_bytes(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-inline void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+inline void write_bytes(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 template <class T>
 T value_at(const std::string& bytes, std::size_t offset) {
@@ -67,7 +71,8 @@ inline std::string nifti_header(std::vector<int> sizes, int datatype, int bits) 
     put_at<std::int16_t>(bytes, 42 + 2 * axis, std::int16_t(axis < sizes.size() ? sizes[axis] : 1));
   put_at<std::int16_t>(bytes, 70, std::int16_t(datatype));
   put_at<std::int16_t>(bytes, 72, std::int16_t(bits));
-  for (std::size_t axis = 0; axis < 8; ++axis) put_at<float>(bytes, 76 + 4 * axis, axis == 0 || axis > 3 ? 1.f : float(axis));
+  for (std::size_t axis = 0; axis < 8; ++axis)
+    put_at<float>(bytes, 76 + 4 * axis, axis == 0 || axis > 3 ? 1.f : float(axis));
   put_at<float>(bytes, 108, 352.f);
   bytes[123] = 2;
   std::memcpy(bytes.data() + 344, "n+1", 4);
@@ -91,7 +96,8 @@ inline Geometry oblique_grid(Extent extent) {
   geometry.extent = extent;
   geometry.spacing = {0.9, 1.3, 2.5};
   geometry.origin = {-31.5, 12.25, 7};
-  geometry.direction = (Eigen::AngleAxisd(0.3, Eigen::Vector3d::UnitX()) * Eigen::AngleAxisd(-0.4, Eigen::Vector3d::UnitY()) *
+  geometry.direction = (Eigen::AngleAxisd(0.3, Eigen::Vector3d::UnitX()) *
+                        Eigen::AngleAxisd(-0.4, Eigen::Vector3d::UnitY()) *
                         Eigen::AngleAxisd(0.2, Eigen::Vector3d::UnitZ()))
                            .toRotationMatrix();
   return geometry;
@@ -109,7 +115,8 @@ inline void expect_same_place(const Geometry& a, const Geometry& b, double toler
   EXPECT_EQ(a.extent.x, b.extent.x);
   EXPECT_EQ(a.extent.y, b.extent.y);
   EXPECT_EQ(a.extent.z, b.extent.z);
-  EXPECT_LT((a.index_to_world().matrix() - b.index_to_world().matrix()).cwiseAbs().maxCoeff(), tolerance_mm);
+  EXPECT_LT((a.index_to_world().matrix() - b.index_to_world().matrix()).cwiseAbs().maxCoeff(),
+            tolerance_mm);
 }
 
 /// Runs f and expects an IoError whose sentence contains each of the parts, on one line.
@@ -120,7 +127,8 @@ void expect_io_error(F&& f, const std::vector<std::string>& parts) {
     ADD_FAILURE() << "no error; expected: " << parts.front();
   } catch (const IoError& error) {
     const std::string sentence = error.what();
-    for (const std::string& part : parts) EXPECT_NE(sentence.find(part), std::string::npos) << sentence << "\nlacks: " << part;
+    for (const std::string& part : parts)
+      EXPECT_NE(sentence.find(part), std::string::npos) << sentence << "\nlacks: " << part;
     EXPECT_EQ(sentence.find('\n'), std::string::npos) << sentence;
   }
 }

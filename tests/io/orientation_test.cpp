@@ -10,8 +10,10 @@ namespace {
 
 constexpr std::array<float, 12> straight{1, 0, 0, 5, 0, 2, 0, 6, 0, 0, 3, 7};
 
-/// A 4 x 5 x 6 image with voxels of 1 x 2 x 3 mm and that sform (RAS); qform_code > 0 adds a qform without rotation from origin 0.
-HostImage read_with(const TemporaryFolder& folder, int sform_code, const std::array<float, 12>& sform, int qform_code) {
+/// A 4 x 5 x 6 image with voxels of 1 x 2 x 3 mm and that sform (RAS); qform_code > 0 adds a qform
+/// without rotation from origin 0.
+HostImage read_with(const TemporaryFolder& folder, int sform_code,
+                    const std::array<float, 12>& sform, int qform_code) {
   std::string bytes = nifti_header({4, 5, 6}, 2, 8);
   put_sform(bytes, sform_code, sform);
   put_at<std::int16_t>(bytes, 252, std::int16_t(qform_code));
@@ -58,9 +60,14 @@ TEST(Orientation, SmallShearIsProjectedWithAWarning) {
   sheared[1] = 0.01f;  // the y axis leans by 0.005 of its length
   const HostImage image = read_with(folder, 1, sheared, 0);
   EXPECT_NO_THROW(image.geometry.validate("the image"));
-  EXPECT_LT((image.geometry.direction.transpose() * image.geometry.direction - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff(), 1e-12);
+  EXPECT_LT((image.geometry.direction.transpose() * image.geometry.direction -
+             Eigen::Matrix3d::Identity())
+                .cwiseAbs()
+                .maxCoeff(),
+            1e-12);
   EXPECT_LT(image.geometry.direction.determinant(), 1.0001);
-  EXPECT_NEAR(image.geometry.direction(0, 1), -0.0025, 1e-4) << "the shear is shared between the two axes";
+  EXPECT_NEAR(image.geometry.direction(0, 1), -0.0025, 1e-4)
+      << "the shear is shared between the two axes";
   ASSERT_EQ(image.warnings.size(), 1u);
   EXPECT_NE(image.warnings[0].find("not quite perpendicular"), std::string::npos);
   EXPECT_NE(image.warnings[0].find(" mm"), std::string::npos);
@@ -100,10 +107,10 @@ TEST(Orientation, SingularOrUndefinedSformIsRefused) {
 TEST(Orientation, MetaImageDirections) {
   const TemporaryFolder folder;
   const auto read_matrix = [&](const std::string& matrix) {
-    write_bytes(
-        folder / "x.mha",
-        "ObjectType = Image\nNDims = 3\nTransformMatrix = " + matrix +
-            "\nOffset = 1 2 3\nElementSpacing = 1 2 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\nElementDataFile = LOCAL\nabcdefgh");
+    write_bytes(folder / "x.mha",
+                "ObjectType = Image\nNDims = 3\nTransformMatrix = " + matrix +
+                    "\nOffset = 1 2 3\nElementSpacing = 1 2 3\nDimSize = 2 2 2\nElementType = "
+                    "MET_UCHAR\nElementDataFile = LOCAL\nabcdefgh");
     return read_image(folder / "x.mha");
   };
   const HostImage turned = read_matrix("0 1 0 -1 0 0 0 0 1");

@@ -72,8 +72,11 @@ TEST(PictureFile, WritesAPngOfItsSize) {
   EXPECT_EQ(bytes.substr(1, 3), "PNG");
   EXPECT_EQ(bytes.substr(16, 8), std::string("\0\0\0\3\0\0\0\2", 8));
   EXPECT_THROW(write_png(folder / "q.png", 3, 3, std::vector<unsigned char>(18)), InvalidArgument);
-  expect_io_error([&] { write_png(folder / "missing/p.png", 3, 2, std::vector<unsigned char>(18)); }, {"cannot write", "missing/p.png"});
-  expect_io_error([&] { write_png(folder / "p.jpg", 3, 2, std::vector<unsigned char>(18)); }, {"cannot write", ".png"});
+  expect_io_error(
+      [&] { write_png(folder / "missing/p.png", 3, 2, std::vector<unsigned char>(18)); },
+      {"cannot write", "missing/p.png"});
+  expect_io_error([&] { write_png(folder / "p.jpg", 3, 2, std::vector<unsigned char>(18)); },
+                  {"cannot write", ".png"});
 }
 
 }  // namespace

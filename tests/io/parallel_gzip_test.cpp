@@ -37,7 +37,8 @@ std::string sample(std::size_t bytes) {
 TEST(ParallelGzip, AnySizeRoundTripsWithTheSameBytesForAnyNumberOfThreads) {
   const TemporaryFolder folder;
   constexpr std::size_t mib = 1 << 20;
-  for (const std::size_t bytes : {std::size_t(0), std::size_t(1), mib - 1, mib, mib + 1, 4 * mib, 9 * mib + 13}) {
+  for (const std::size_t bytes :
+       {std::size_t(0), std::size_t(1), mib - 1, mib, mib + 1, 4 * mib, 9 * mib + 13}) {
     write_bytes(folder / "source", sample(bytes));
     std::string first;
     for (const int threads : {1, 2, 3, 7}) {
@@ -52,11 +53,14 @@ TEST(ParallelGzip, AnySizeRoundTripsWithTheSameBytesForAnyNumberOfThreads) {
 
 TEST(ParallelGzip, ErrorsLeaveNothingBehind) {
   const TemporaryFolder folder;
-  expect_io_error([&] { gzip_file(folder / "missing", folder / "x.gz"); }, {"cannot read", "missing"});
+  expect_io_error([&] { gzip_file(folder / "missing", folder / "x.gz"); },
+                  {"cannot read", "missing"});
   write_bytes(folder / "source", "abc");
-  expect_io_error([&] { gzip_file(folder / "source", folder / "nowhere/x.gz"); }, {"cannot write", "nowhere/x.gz"});
+  expect_io_error([&] { gzip_file(folder / "source", folder / "nowhere/x.gz"); },
+                  {"cannot write", "nowhere/x.gz"});
   std::filesystem::create_directories(folder / "taken/inside");
-  expect_io_error([&] { gzip_file(folder / "source", folder / "taken"); }, {"cannot write", "taken"});
+  expect_io_error([&] { gzip_file(folder / "source", folder / "taken"); },
+                  {"cannot write", "taken"});
   EXPECT_FALSE(std::filesystem::exists(folder / "taken.tmp"));
 }
 

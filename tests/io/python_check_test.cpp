@@ -1,4 +1,5 @@
-// Do SimpleITK, nibabel and scipy read our files as we meant them? tests/io/check_with_python.py compares them with raw numbers.
+// Do SimpleITK, nibabel and scipy read our files as we meant them? tests/io/check_with_python.py
+// compares them with raw numbers.
 #include <cstdlib>
 
 #include <freeflow/io/field_file.h>
@@ -15,7 +16,8 @@ constexpr Extent extent{13, 7, 5};
 /// Beside this source, whose name a compiler cache may have made relative to another folder.
 std::string script() {
   const char* source = std::getenv("FREEFLOW_SOURCE_DIR");
-  const std::filesystem::path here = source ? std::filesystem::path(source) / "tests/io" : std::filesystem::path(__FILE__).parent_path();
+  const std::filesystem::path here = source ? std::filesystem::path(source) / "tests/io"
+                                            : std::filesystem::path(__FILE__).parent_path();
   return (here / "check_with_python.py").string();
 }
 
@@ -24,18 +26,21 @@ void write_expected(const std::string& path, const Geometry& grid, const Eigen::
   std::ofstream out(path);
   out.precision(17);
   const Eigen::IOFormat flat(17, Eigen::DontAlignCols, " ", " ");
-  out << extent.x << ' ' << extent.y << ' ' << extent.z << '\n' << grid.index_to_world().matrix().format(flat) << '\n';
+  out << extent.x << ' ' << extent.y << ' ' << extent.z << '\n'
+      << grid.index_to_world().matrix().format(flat) << '\n';
   out << affine.matrix().format(flat) << '\n';
 }
 
 TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
   if (std::system("python3 -c 'import SimpleITK, nibabel, scipy' >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "python3 with SimpleITK, nibabel and scipy is not here, so the files were not read by anyone else";
+    GTEST_SKIP() << "python3 with SimpleITK, nibabel and scipy is not here, so the files were not "
+                    "read by anyone else";
   const TemporaryFolder folder;
   const Geometry grid = oblique_grid(extent);
   const std::vector<float> voxels = random_values(extent.count(), -100, 900);
   const std::vector<float> planes = random_values(3 * extent.count(), -4, 4);
-  Eigen::Affine3d affine = Eigen::Translation3d(3, -4, 5) * Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 2, 3).normalized());
+  Eigen::Affine3d affine = Eigen::Translation3d(3, -4, 5) *
+                           Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 2, 3).normalized());
   affine.linear() *= 1.1;
   for (const std::string extension : {".nii", ".nii.gz", ".mha", ".nrrd"}) {
     write_image(folder / ("image" + extension), grid, voxels);
@@ -52,8 +57,12 @@ TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
   const FileTransform back = read_transform(folder / "composite.h5");
   EXPECT_LT((back.affine.matrix() - affine.matrix()).cwiseAbs().maxCoeff(), 1e-9);
   ASSERT_TRUE(back.displacement);
-  EXPECT_LT((back.displacement->geometry.index_to_world().matrix() - grid.index_to_world().matrix()).cwiseAbs().maxCoeff(), 1e-5);
-  for (std::size_t i = 0; i < planes.size(); ++i) ASSERT_NEAR(back.displacement->planes[i], planes[i], 1e-5) << i;
+  EXPECT_LT((back.displacement->geometry.index_to_world().matrix() - grid.index_to_world().matrix())
+                .cwiseAbs()
+                .maxCoeff(),
+            1e-5);
+  for (std::size_t i = 0; i < planes.size(); ++i)
+    ASSERT_NEAR(back.displacement->planes[i], planes[i], 1e-5) << i;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// A measure and a penalty that a stranger wrote, in every pipeline. Compiled as a stranger compiles: a C++ compiler and the installed headers,
-// so their bodies run on the CPU, and a GPU refuses them with a sentence.
+// A measure and a penalty that a stranger wrote, in every pipeline. Compiled as a stranger
+// compiles: a C++ compiler and the installed headers, so their bodies run on the CPU, and a GPU
+// refuses them with a sentence.
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/core/reduce.h>
 #include <freeflow/deform/warp.h>
@@ -16,10 +17,13 @@ namespace {
 
 using namespace test;
 
-/// The mean over the overlap of sqrt(d^2 + e^2) - e, d the difference of intensities in parts of the fixed image's range.
+/// The mean over the overlap of sqrt(d^2 + e^2) - e, d the difference of intensities in parts of
+/// the fixed image's range.
 class Charbonnier : public SimilarityMeasure {
  public:
-  void set_ranges(const IntensityRange& fixed, const IntensityRange&) override { scale_ = 1 / (fixed.high - fixed.low); }
+  void set_ranges(const IntensityRange& fixed, const IntensityRange&) override {
+    scale_ = 1 / (fixed.high - fixed.low);
+  }
   void prepare(Context& ctx, const ImagePair& images) override {
     fixed_ = images.fixed.view();
     moving_ = images.moving.view();
@@ -29,7 +33,8 @@ class Charbonnier : public SimilarityMeasure {
     sums_ = Buffer<double>(ctx, 2);
   }
   void set_map(const PointMap& map) override { map_ = map; }
-  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) override {
+  void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
+                double* cost) override {
     if (force.data)
       warp_with_gradient(ctx, moving_, map_, u, warped_.view(), force);
     else
@@ -67,7 +72,8 @@ class Charbonnier : public SimilarityMeasure {
     void operator()(int x, int y, int z) const {
       const std::size_t n = force.extent.count(), i = force.extent.offset(x, y, z);
       const float v = d.at(i), factor = -d.scale * v / Difference::root(v) / float(sums[1]);
-      for (int c = 0; c < 3; ++c) force.data[i + c * n] = v == v ? factor * force.data[i + c * n] : 0.0f;
+      for (int c = 0; c < 3; ++c)
+        force.data[i + c * n] = v == v ? factor * force.data[i + c * n] : 0.0f;
     }
   };
 
@@ -82,12 +88,18 @@ class Charbonnier : public SimilarityMeasure {
 /// The mean of the squared displacements at the nodes.
 class Leash : public Penalty {
  public:
-  void prepare(Context& ctx, Extent lattice) override { work_ = ReduceWorkspace(ctx, 3 * lattice.count(), 1); }
-  void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force, double* value) override {
+  void prepare(Context& ctx, Extent lattice) override {
+    work_ = ReduceWorkspace(ctx, 3 * lattice.count(), 1);
+  }
+  void add_force(Context& ctx, const LatticeView& lattice, float weight, FieldView<float> force,
+                 double* value) override {
     const Extent n = lattice.coefficients.extent;
     const float per_node = 1 / float(n.count());
     reduce(ctx, 3 * n.count(), 1, Value{{}, lattice.coefficients.data, per_node}, work_, value);
-    for_each_voxel(ctx, Extent{n.x, n.y, 3 * n.z}, Force{lattice.coefficients.data, -2 * weight * per_node, {force.data, {n.x, n.y, 3 * n.z}}});
+    for_each_voxel(
+        ctx, Extent{n.x, n.y, 3 * n.z},
+        Force{
+            lattice.coefficients.data, -2 * weight * per_node, {force.data, {n.x, n.y, 3 * n.z}}});
   }
 
  private:
@@ -135,7 +147,9 @@ TEST(OutsideMeasure, ItsForceIsMinusItsGradient) {
   const Buffer<double> cost(ctx, 1);
   const auto cost_at = [&](const std::vector<float>& u, bool with_force) {
     const DisplacementField field(ctx, p.fixed, u);
-    measure->evaluate(ctx, field.view(), with_force ? force.view() : FieldView<float>{nullptr, p.fixed.extent}, cost.data());
+    measure->evaluate(ctx, field.view(),
+                      with_force ? force.view() : FieldView<float>{nullptr, p.fixed.extent},
+                      cost.data());
     return cost.to_host(ctx)[0];
   };
   cost_at(planes, true);
@@ -162,7 +176,8 @@ TEST(OutsideMeasure, EveryPipelineTakesIt) {
   FlowOptions both_ways = with_measure<FlowOptions>();
   both_ways.symmetric = true;
   EXPECT_LT(p.error(ctx, run(ctx, p, both_ways).displacement), 1.2);
-  EXPECT_LE(ctx.statistics().peak_bytes, predict_run(ctx, p, both_ways)) << "its memory is predicted too";
+  EXPECT_LE(ctx.statistics().peak_bytes, predict_run(ctx, p, both_ways))
+      << "its memory is predicted too";
 }
 
 TEST(OutsideMeasure, TheLinearStageTakesIt) {
@@ -175,7 +190,8 @@ TEST(OutsideMeasure, TheLinearStageTakesIt) {
   LinearOptions o;
   o.model = LinearModel::rigid;
   o.similarity = charbonnier();
-  const LinearResult r = register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), o);
+  const LinearResult r =
+      register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), o);
   EXPECT_LT((r.affine.translation() - shift).norm(), 0.2);
 }
 
@@ -185,10 +201,12 @@ TEST(OutsidePenalty, HoldsTheDeformationAndIsRecorded) {
   const auto length = [&](auto o, double weight, const std::string& name) {
     o.levels = 1;
     o.iterations = {15};
-    if (weight > 0) o.penalties.push_back({"leash", weight, [] { return std::make_unique<Leash>(); }});
+    if (weight > 0)
+      o.penalties.push_back({"leash", weight, [] { return std::make_unique<Leash>(); }});
     const RegistrationResult r = run(ctx, p, o);
     const LevelRecord& level = r.levels.back();
-    EXPECT_EQ(!level.penalty_names.empty() && level.penalty_names.back() == "leash", weight > 0) << name;
+    EXPECT_EQ(!level.penalty_names.empty() && level.penalty_names.back() == "leash", weight > 0)
+        << name;
     const IterationRecord& last = level.iterations.back();
     EXPECT_EQ(last.penalties.size(), level.penalty_names.size()) << name;
     if (weight > 0) {

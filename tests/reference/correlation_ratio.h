@@ -1,4 +1,5 @@
-// The correlation ratio in double, straight from its definition: the variance left within the bins by the whole variance.
+// The correlation ratio in double, straight from its definition: the variance left within the bins
+// by the whole variance.
 #pragma once
 
 #include <algorithm>
@@ -39,11 +40,13 @@ inline double one_minus_eta(const std::vector<RatioSample>& samples, int bins) {
   return mass > 0 ? within / all : std::numeric_limits<double>::quiet_NaN();
 }
 
-/// FLIRT's weight of a point of the moving image: falls from 1 at `border` voxels to 0 on the image's border, per axis.
+/// FLIRT's weight of a point of the moving image: falls from 1 at `border` voxels to 0 on the
+/// image's border, per axis.
 inline double border_weight(const Eigen::Vector3d& p, Extent n, const Eigen::Vector3d& border) {
   double w = 1;
   for (int a = 0; a < 3; ++a)
-    if (border[a] > 0) w *= std::clamp(std::min(p[a] + 0.5, n[a] - 0.5 - p[a]) / border[a], 0.0, 1.0);
+    if (border[a] > 0)
+      w *= std::clamp(std::min(p[a] + 0.5, n[a] - 0.5 - p[a]) / border[a], 0.0, 1.0);
   return w;
 }
 

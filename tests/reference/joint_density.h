@@ -1,4 +1,5 @@
-// The joint density of two images in double, with unquantised weights, straight from the definitions; and its entropies.
+// The joint density of two images in double, with unquantised weights, straight from the
+// definitions; and its entropies.
 #pragma once
 
 #include <algorithm>
@@ -14,14 +15,17 @@ inline double cubic_window(double x) {
 
 class JointDensity {
  public:
-  JointDensity(int fixed_bins, int moving_bins) : nf_(fixed_bins), nm_(moving_bins), p_(std::size_t(fixed_bins) * moving_bins) {}
+  JointDensity(int fixed_bins, int moving_bins)
+      : nf_(fixed_bins), nm_(moving_bins), p_(std::size_t(fixed_bins) * moving_bins) {}
 
   void add(int f, int m, double weight) { p_[std::size_t(f) * nm_ + m] += weight; }
-  /// A voxel with a cubic window over the moving axis, and over the fixed one if wanted (what would leave it stays in its last bin).
+  /// A voxel with a cubic window over the moving axis, and over the fixed one if wanted (what would
+  /// leave it stays in its last bin).
   void add_window(int f, double m, bool both, double times = 1) {
     for (int j = -1; j <= 1; ++j) {
       const double wf = both ? (j == 0 ? 4.0 : 1.0) / 6 : j == 0 ? 1.0 : 0.0;
-      for (int k = 0; k < nm_ && wf > 0; ++k) add(std::clamp(f + j, 0, nf_ - 1), k, times * wf * cubic_window(m - k));
+      for (int k = 0; k < nm_ && wf > 0; ++k)
+        add(std::clamp(f + j, 0, nf_ - 1), k, times * wf * cubic_window(m - k));
     }
   }
 

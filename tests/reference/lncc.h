@@ -1,4 +1,5 @@
-// Local normalised cross-correlation in double, straight from the definition: every window summed voxel by voxel.
+// Local normalised cross-correlation in double, straight from the definition: every window summed
+// voxel by voxel.
 #pragma once
 
 #include <array>
@@ -9,7 +10,8 @@
 
 namespace freeflow::reference {
 
-/// weights[i][j]: how much voxel j counts in the window about i, along one axis: a box of the radius, `boxes` times in a row.
+/// weights[i][j]: how much voxel j counts in the window about i, along one axis: a box of the
+/// radius, `boxes` times in a row.
 inline std::vector<std::vector<double>> window_weights(int n, int radius, int boxes) {
   std::vector<std::vector<double>> w(n, std::vector<double>(n));
   for (int i = 0; i < n; ++i) w[i][i] = 1;
@@ -23,16 +25,20 @@ inline std::vector<std::vector<double>> window_weights(int n, int radius, int bo
   return w;
 }
 
-/// The cost, and the cost with one voxel of the moving image changed. Voxels are NaN where an image has no value.
+/// The cost, and the cost with one voxel of the moving image changed. Voxels are NaN where an image
+/// has no value.
 class Lncc {
  public:
-  Lncc(Extent extent, std::vector<double> fixed, std::vector<double> moving, int radius, int boxes, double epsilon)
-      : n_(extent), f_(std::move(fixed)), m_(std::move(moving)), e_(epsilon * epsilon), sums_(f_.size()), value_(f_.size()) {
+  Lncc(Extent extent, std::vector<double> fixed, std::vector<double> moving, int radius, int boxes,
+       double epsilon)
+      : n_(extent), f_(std::move(fixed)), m_(std::move(moving)), e_(epsilon * epsilon),
+        sums_(f_.size()), value_(f_.size()) {
     for (int axis = 0; axis < 3; ++axis) w_[axis] = window_weights(n_[axis], radius, boxes);
     for (std::size_t y = 0; y < f_.size(); ++y)
       if (counts(y))
         for_windows(y, [&](std::size_t x, double w) {
-          const std::array<double, 6> terms{1, f_[y], m_[y], f_[y] * f_[y], m_[y] * m_[y], f_[y] * m_[y]};
+          const std::array<double, 6> terms{
+              1, f_[y], m_[y], f_[y] * f_[y], m_[y] * m_[y], f_[y] * m_[y]};
           for (int k = 0; k < 6; ++k) sums_[x][k] += w * terms[k];
         });
     for (std::size_t x = 0; x < f_.size(); ++x) {
@@ -64,7 +70,8 @@ class Lncc {
   }
   template <class Use>
   void for_windows(std::size_t y, const Use& use) const {
-    const int yx = int(y % n_.x), yy = int(y / n_.x % n_.y), yz = int(y / (std::size_t(n_.x) * n_.y));
+    const int yx = int(y % n_.x), yy = int(y / n_.x % n_.y),
+              yz = int(y / (std::size_t(n_.x) * n_.y));
     std::size_t x = 0;
     for (int k = 0; k < n_.z; ++k)
       for (int j = 0; j < n_.y; ++j)

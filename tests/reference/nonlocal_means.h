@@ -1,4 +1,5 @@
-// Nonlocal means of a surface in double precision, straight from eq. 14 to 16 of Lee et al. 2012: every element against every other.
+// Nonlocal means of a surface in double precision, straight from eq. 14 to 16 of Lee et al. 2012:
+// every element against every other.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ struct NonlocalMeans {
   int patch = 5, neighbours = 96, iterations = 10;
 };
 
-/// The noise of a distance, in its unit: the median of the second differences along x, y and z at once where |distance| <= within.
+/// The noise of a distance, in its unit: the median of the second differences along x, y and z at
+/// once where |distance| <= within.
 inline double distance_noise(const std::vector<double>& d, Extent n, double within) {
   const auto difference = [n](const std::vector<double>& v, int dx, int dy, int dz) {
     std::vector<double> out(v.size(), std::nan(""));
@@ -25,7 +27,8 @@ inline double distance_noise(const std::vector<double>& d, Extent n, double with
       for (int y = dy; y < n.y - dy; ++y)
         for (int x = dx; x < n.x - dx; ++x) {
           const std::size_t i = n.offset(x, y, z);
-          out[i] = v[n.offset(x - dx, y - dy, z - dz)] - 2 * v[i] + v[n.offset(x + dx, y + dy, z + dz)];
+          out[i] =
+              v[n.offset(x - dx, y - dy, z - dz)] - 2 * v[i] + v[n.offset(x + dx, y + dy, z + dz)];
         }
     return out;
   };
@@ -38,14 +41,17 @@ inline double distance_noise(const std::vector<double>& d, Extent n, double with
 }
 
 /// phi (any unit) after the steps, before it becomes a distance again.
-inline std::vector<double> nonlocal_means(const std::vector<double>& distance, const Geometry& g, const NonlocalMeans& o) {
+inline std::vector<double> nonlocal_means(const std::vector<double>& distance, const Geometry& g,
+                                          const NonlocalMeans& o) {
   const Extent n = g.extent;
   const double unit = std::cbrt(g.spacing.prod());
   const double delta = std::max(o.band, g.spacing.maxCoeff() / unit), limit = delta + o.patch;
   std::vector<int> band;
   for (int i = 0; i < int(n.count()); ++i)
     if (std::abs(distance[i] / unit) <= delta) band.push_back(i);
-  const auto position = [&](int i) { return Eigen::Vector3d(i % n.x, i / n.x % n.y, i / n.x / n.y); };
+  const auto position = [&](int i) {
+    return Eigen::Vector3d(i % n.x, i / n.x % n.y, i / n.x / n.y);
+  };
   std::vector<std::vector<double>> patches;
   for (const int i : band) {
     std::vector<double> p;
@@ -53,8 +59,10 @@ inline std::vector<double> nonlocal_means(const std::vector<double>& distance, c
     for (int dz = -half; dz <= half; ++dz)
       for (int dy = -half; dy <= half; ++dy)
         for (int dx = -half; dx <= half; ++dx) {
-          const int u = std::clamp(x + dx, 0, n.x - 1), v = std::clamp(y + dy, 0, n.y - 1), w = std::clamp(z + dz, 0, n.z - 1);
-          p.push_back(std::clamp(distance[(std::size_t(w) * n.y + v) * n.x + u] / unit, -limit, limit));
+          const int u = std::clamp(x + dx, 0, n.x - 1), v = std::clamp(y + dy, 0, n.y - 1),
+                    w = std::clamp(z + dz, 0, n.z - 1);
+          p.push_back(
+              std::clamp(distance[(std::size_t(w) * n.y + v) * n.x + u] / unit, -limit, limit));
         }
     patches.push_back(p);
   }
@@ -64,7 +72,8 @@ inline std::vector<double> nonlocal_means(const std::vector<double>& distance, c
     std::vector<std::pair<double, int>> all;
     for (int j = 0; j < elements; ++j) {
       double d = 0;
-      for (std::size_t k = 0; k < patches[i].size(); ++k) d += (patches[i][k] - patches[j][k]) * (patches[i][k] - patches[j][k]);
+      for (std::size_t k = 0; k < patches[i].size(); ++k)
+        d += (patches[i][k] - patches[j][k]) * (patches[i][k] - patches[j][k]);
       all.push_back({d, j});
     }
     std::partial_sort(all.begin(), all.begin() + o.neighbours, all.end());
@@ -75,7 +84,8 @@ inline std::vector<double> nonlocal_means(const std::vector<double>& distance, c
   for (int i = 0; i < elements; ++i) {
     double sum = 0;
     for (auto& [d, j] : similar[i]) {
-      const double apart = (position(band[i]) - position(band[j])).cwiseProduct(g.spacing / unit).squaredNorm();
+      const double apart =
+          (position(band[i]) - position(band[j])).cwiseProduct(g.spacing / unit).squaredNorm();
       d = std::exp(-d / o.c2) * (o.c1 > 0 ? std::exp(-apart / o.c1) : 1);
       sum += d;
     }

@@ -15,7 +15,9 @@ namespace freeflow::reference {
 struct Image {
   Extent extent;
   const std::vector<float>& voxels;
-  double at(int x, int y, int z) const { return voxels[(std::size_t(z) * extent.y + y) * extent.x + x]; }
+  double at(int x, int y, int z) const {
+    return voxels[(std::size_t(z) * extent.y + y) * extent.x + x];
+  }
 };
 
 /// NaN farther than half a voxel from the grid; the nearest edge value within.

@@ -1,4 +1,5 @@
-// Blocks found at known offsets, on every device, transforms fitted to matches most of which are wrong, and whom a registration believes.
+// Blocks found at known offsets, on every device, transforms fitted to matches most of which are
+// wrong, and whom a registration believes.
 #include <freeflow/registration/linear/block_matching.h>
 
 #include <random>
@@ -27,7 +28,8 @@ double texture(double x, double y, double z) {
     std::mt19937 random(5);
     std::uniform_real_distribution<double> frequency(-1.2, 1.2), phase(0, 6.28);
     std::vector<Eigen::Vector4d> result;
-    for (int i = 0; i < 24; ++i) result.emplace_back(frequency(random), frequency(random), frequency(random), phase(random));
+    for (int i = 0; i < 24; ++i)
+      result.emplace_back(frequency(random), frequency(random), frequency(random), phase(random));
     return result;
   }();
   double sum = 0;
@@ -36,12 +38,15 @@ double texture(double x, double y, double z) {
 }
 
 std::vector<float> textured(Extent n, const Eigen::Vector3d& shift, double contrast = 1) {
-  return voxelwise(n, [&](int x, int y, int z) { return 100 + 20 * contrast * texture(x - shift.x(), y - shift.y(), z - shift.z()); });
+  return voxelwise(n, [&](int x, int y, int z) {
+    return 100 + 20 * contrast * texture(x - shift.x(), y - shift.y(), z - shift.z());
+  });
 }
 
 class Blocks : public OnDevice {
  protected:
-  std::vector<PointMatch> match(Extent n, const std::vector<float>& fixed, const std::vector<float>& moving) {
+  std::vector<PointMatch> match(Extent n, const std::vector<float>& fixed,
+                                const std::vector<float>& moving) {
     const Volume<float> f(ctx, plain(n), fixed), m(ctx, plain(n), moving);
     return BlockMatching(ctx, f, m).match(ctx, Eigen::Affine3d::Identity());
   }
@@ -51,26 +56,32 @@ FREEFLOW_ON_EVERY_DEVICE(Blocks);
 TEST_P(Blocks, AreFoundWhereTheyAreWhateverTheSignOfTheContrast) {
   for (const Extent n : {Extent{40, 36, 30}, Extent{61, 47, 33}})
     for (const double contrast : {1.0, -0.5})
-      for (const Eigen::Vector3d& shift : {Eigen::Vector3d(2, -1, 0), Eigen::Vector3d(0.4, 1.3, -0.7)}) {
-        const std::vector<PointMatch> matches = match(n, textured(n, Eigen::Vector3d::Zero()), textured(n, shift, contrast));
+      for (const Eigen::Vector3d& shift :
+           {Eigen::Vector3d(2, -1, 0), Eigen::Vector3d(0.4, 1.3, -0.7)}) {
+        const std::vector<PointMatch> matches =
+            match(n, textured(n, Eigen::Vector3d::Zero()), textured(n, shift, contrast));
         ASSERT_GT(matches.size(), 500u);
         const Eigen::Vector3d expected = plain(n).index_to_world().linear() * shift;
         const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
         // Single small blocks are often mistaken; the trimmed fit is not.
-        const Eigen::Affine3d fitted = fit_trimmed(matches, LinearModel::rigid, plain(n).center(), 40, identity, 0.5);
-        EXPECT_LT((fitted * plain(n).center() - plain(n).center() - expected).norm(), 0.4) << shift.transpose() << " contrast " << contrast;
+        const Eigen::Affine3d fitted =
+            fit_trimmed(matches, LinearModel::rigid, plain(n).center(), 40, identity, 0.5);
+        EXPECT_LT((fitted * plain(n).center() - plain(n).center() - expected).norm(), 0.4)
+            << shift.transpose() << " contrast " << contrast;
       }
 }
 
 TEST_P(Blocks, HaveTheSameBitsAsOnTheCpu) {
   const Extent n{61, 47, 33};
-  std::vector<float> fixed = textured(n, Eigen::Vector3d::Zero()), moving = textured(n, {0.4, 1.3, -0.7});
+  std::vector<float> fixed = textured(n, Eigen::Vector3d::Zero()),
+                     moving = textured(n, {0.4, 1.3, -0.7});
   for (std::size_t i = 0; i < fixed.size(); i += 97) fixed[i] = NAN;
   for (std::size_t i = 0; i < moving.size(); i += 301) moving[i] = NAN;
   const std::vector<PointMatch> found = match(n, fixed, moving);
   Context cpu({}, 1);
   const Volume<float> f(cpu, plain(n), fixed), m(cpu, plain(n), moving);
-  const std::vector<PointMatch> expected = BlockMatching(cpu, f, m).match(cpu, Eigen::Affine3d::Identity());
+  const std::vector<PointMatch> expected =
+      BlockMatching(cpu, f, m).match(cpu, Eigen::Affine3d::Identity());
   ASSERT_EQ(found.size(), expected.size());
   ASSERT_GT(found.size(), 50u);
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -88,7 +99,9 @@ TEST_P(Blocks, AgreeWithACorrelationInDouble) {
   for (float& v : fixed) v = value(random);
   for (float& v : moving) v = value(random);
   const Eigen::Affine3d to_index = plain(n).world_to_index();
-  const auto at = [&](const std::vector<float>& v, int x, int y, int z) { return double(v[std::size_t((z * n.y + y) * n.x + x)]); };
+  const auto at = [&](const std::vector<float>& v, int x, int y, int z) {
+    return double(v[std::size_t((z * n.y + y) * n.x + x)]);
+  };
   const std::vector<PointMatch> matches = match(n, fixed, moving);
   ASSERT_EQ(matches.size(), 125u);
   for (const PointMatch& match : matches) {
@@ -103,10 +116,12 @@ TEST_P(Blocks, AgreeWithACorrelationInDouble) {
           double f = 0, m = 0, ff = 0, mm = 0, fm = 0;
           for (int i = 0; i < 64; ++i) {
             const int x = i % 4, y = i / 4 % 4, z = i / 16;
-            const double a = at(fixed, c.x() + x, c.y() + y, c.z() + z), b = at(moving, o.x() + x, o.y() + y, o.z() + z);
+            const double a = at(fixed, c.x() + x, c.y() + y, c.z() + z),
+                         b = at(moving, o.x() + x, o.y() + y, o.z() + z);
             f += a, m += b, ff += a * a, mm += b * b, fm += a * b;
           }
-          best = std::max(best, std::pow(fm - f * m / 64, 2) / ((ff - f * f / 64) * (mm - m * m / 64)));
+          best = std::max(best,
+                          std::pow(fm - f * m / 64, 2) / ((ff - f * f / 64) * (mm - m * m / 64)));
         }
     EXPECT_NEAR(match.correlation, best, 1e-3 * best);
   }
@@ -119,7 +134,10 @@ TEST_P(Blocks, FlatOrThinOrEmptyImagesHaveNone) {
   const auto some = match(n, half, half);
   for (const PointMatch& m : some) EXPECT_GT(m.fixed.z(), 15);
   EXPECT_GT(some.size(), 0u);
-  EXPECT_EQ(match(thin, textured(thin, Eigen::Vector3d::Zero()), textured(thin, Eigen::Vector3d::Zero())).size(), 0u);
+  EXPECT_EQ(
+      match(thin, textured(thin, Eigen::Vector3d::Zero()), textured(thin, Eigen::Vector3d::Zero()))
+          .size(),
+      0u);
   std::vector<float> hidden = textured(n, Eigen::Vector3d::Zero());
   for (std::size_t i = 0; i < hidden.size(); ++i)
     if (i % 3 == 0) hidden[i] = NAN;
@@ -134,7 +152,9 @@ TEST_P(Blocks, ThickSlicesAreLeftToTheMeasure) {
     g.origin = -g.center();
     const auto person = [&](double size, double other) {
       return sample_world(ctx, g, [&](const Eigen::Vector3d& p) {
-        const Eigen::Vector3d q = p + other * Eigen::Vector3d(std::sin(0.08 * p.y()), std::sin(0.07 * p.z()), std::sin(0.09 * p.x()));
+        const Eigen::Vector3d q =
+            p + other * Eigen::Vector3d(std::sin(0.08 * p.y()), std::sin(0.07 * p.z()),
+                                        std::sin(0.09 * p.x()));
         return test::head(q, size) + 0.2 * test::texture(0.3 * q);
       });
     };
@@ -142,21 +162,26 @@ TEST_P(Blocks, ThickSlicesAreLeftToTheMeasure) {
     o.refinement = refinement;
     return register_linear(ctx, person(70, 0), person(73, 5), o).affine;
   };
-  EXPECT_EQ(found(8, LinearRefinement::automatic).matrix(), found(8, LinearRefinement::none).matrix());
+  EXPECT_EQ(found(8, LinearRefinement::automatic).matrix(),
+            found(8, LinearRefinement::none).matrix());
   EXPECT_NE(found(8, LinearRefinement::blocks).matrix(), found(8, LinearRefinement::none).matrix());
-  EXPECT_EQ(found(4, LinearRefinement::automatic).matrix(), found(4, LinearRefinement::blocks).matrix());
-  EXPECT_NE(found(4, LinearRefinement::automatic).matrix(), found(4, LinearRefinement::none).matrix());
+  EXPECT_EQ(found(4, LinearRefinement::automatic).matrix(),
+            found(4, LinearRefinement::blocks).matrix());
+  EXPECT_NE(found(4, LinearRefinement::automatic).matrix(),
+            found(4, LinearRefinement::none).matrix());
 }
 
-// An organ's texture slid by 5 mm, its edge stayed. The texture's contrast turns over from place to place: blocks, matched by squared
-// correlation, follow it, but the measure of the whole cannot and holds on to the edge.
+// An organ's texture slid by 5 mm, its edge stayed. The texture's contrast turns over from place to
+// place: blocks, matched by squared correlation, follow it, but the measure of the whole cannot and
+// holds on to the edge.
 TEST_P(Blocks, KeepsABetterStartWhenAskedWhereMeasureAndBlocksDisagree) {
   Geometry g = plain_geometry({40, 40, 36}, 2);
   g.origin = -g.center();
   const auto image = [&](double slid, bool turned) {
     return sample_world(ctx, g, [&](const Eigen::Vector3d& p) {
       const Eigen::Vector3d q = p - slid * Eigen::Vector3d::UnitZ();
-      const double fine = test::texture(1.5 * q) + test::texture({3 * q.y(), 2.5 * q.z(), 2 * q.x()});
+      const double fine =
+          test::texture(1.5 * q) + test::texture({3 * q.y(), 2.5 * q.z(), 2 * q.x()});
       const double contrast = turned ? std::sin(0.13 * p.x() + 0.4) * std::sin(0.11 * p.y()) : 1;
       return (10 + 0.3 * contrast * fine) / (1 + std::exp((-20 - p.z()) / 0.7));
     });
@@ -169,14 +194,16 @@ TEST_P(Blocks, KeepsABetterStartWhenAskedWhereMeasureAndBlocksDisagree) {
     o.keep_better_start = keep_better_start;
     return register_linear(ctx, image(0, false), image(5, turned), o);
   };
-  const LinearResult refined = found(false, true), kept = found(true, true), agreed = found(true, false);
+  const LinearResult refined = found(false, true), kept = found(true, true),
+                     agreed = found(true, false);
   EXPECT_NEAR(refined.parts.translation.z(), 5, 0.3);
   EXPECT_GT(refined.cost_after, refined.cost_before + 0.01);
   EXPECT_TRUE(refined.warnings.empty());
   EXPECT_EQ(kept.affine.matrix(), Eigen::Matrix4d::Identity());
   EXPECT_EQ(kept.cost_after, kept.cost_before);
   EXPECT_EQ(kept.warnings.size(), 1u);
-  EXPECT_NEAR(agreed.parts.translation.z(), 5, 0.3) << "the blocks are followed where the measure does";
+  EXPECT_NEAR(agreed.parts.translation.z(), 5, 0.3)
+      << "the blocks are followed where the measure does";
   EXPECT_TRUE(agreed.warnings.empty());
 }
 
@@ -184,19 +211,25 @@ TEST(TrimmedFit, FindsTheTransformOfEveryModelThoughMostMatchesAreWrong) {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> place(-60, 60), wrong(-6, 6);
   const Eigen::Vector3d center(5, -3, 8);
-  for (const LinearModel model : {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine}) {
+  for (const LinearModel model :
+       {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine}) {
     LinearDecomposition parts;
-    parts.rotation = Eigen::AngleAxisd(0.03, Eigen::Vector3d(1, 2, -1).normalized()).toRotationMatrix();
+    parts.rotation =
+        Eigen::AngleAxisd(0.03, Eigen::Vector3d(1, 2, -1).normalized()).toRotationMatrix();
     parts.translation = {1.2, -0.8, 0.9};
     if (model == LinearModel::similarity) parts.scale.setConstant(1.01);
     if (int(model) >= 9) parts.scale = {1.01, 0.985, 1.02};
     if (model == LinearModel::affine) parts.skew = {0.01, -0.015, 0.008};
-    const Eigen::Affine3d truth = compose(parts, center), world(Eigen::Translation3d(0.3, 0.2, -0.1));
+    const Eigen::Affine3d truth = compose(parts, center),
+                          world(Eigen::Translation3d(0.3, 0.2, -0.1));
     std::vector<PointMatch> matches;
     for (int i = 0; i < 2000; ++i) {
       const Eigen::Vector3d x(place(random), place(random), place(random));
       const Eigen::Vector3d noise(wrong(random), wrong(random), wrong(random));
-      matches.push_back({x, i % 5 < 2 ? Eigen::Vector3d(world.inverse() * (truth * x)) : Eigen::Vector3d(x + noise), 1});
+      matches.push_back(
+          {x,
+           i % 5 < 2 ? Eigen::Vector3d(world.inverse() * (truth * x)) : Eigen::Vector3d(x + noise),
+           1});
     }
     const Eigen::Affine3d found = fit_trimmed(matches, model, center, 80, world, 0.3);
     EXPECT_LT((found.matrix() - truth.matrix()).cwiseAbs().maxCoeff(), 0.05) << int(model);
@@ -206,7 +239,8 @@ TEST(TrimmedFit, FindsTheTransformOfEveryModelThoughMostMatchesAreWrong) {
 
 TEST(TrimmedFit, StaysWithTooFewMatches) {
   const Eigen::Affine3d world(Eigen::Translation3d(1, 2, 3));
-  EXPECT_EQ(fit_trimmed({}, LinearModel::affine, Eigen::Vector3d::Zero(), 80, world, 0.3).matrix(), world.matrix());
+  EXPECT_EQ(fit_trimmed({}, LinearModel::affine, Eigen::Vector3d::Zero(), 80, world, 0.3).matrix(),
+            world.matrix());
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ TEST_P(Ffd, SsdRecoversAKnownWarpOfOneContrast) {
 
 TEST_P(Ffd, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
-  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::lncc}) {
+  for (const SimilarityKind kind :
+       {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::lncc}) {
     FfdOptions o = quick();
     o.similarity.kind = kind;
     EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.8) << int(kind);
@@ -57,7 +58,8 @@ TEST_P(Ffd, EveryMeasureRecoversAKnownWarp) {
 
 TEST_P(Ffd, EveryEstimatorRecoversAKnownWarp) {
   const Phantom p = usual_phantom();
-  for (const Estimator estimator : {Estimator::parzen_both, Estimator::partial_volume, Estimator::hard}) {
+  for (const Estimator estimator :
+       {Estimator::parzen_both, Estimator::partial_volume, Estimator::hard}) {
     FfdOptions o = quick();
     o.similarity.estimator = estimator;
     EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.9) << int(estimator);
@@ -91,7 +93,8 @@ TEST_P(Ffd, StartsFromAnAffine) {
 TEST_P(Ffd, StartsFromADisplacement) {
   EXPECT_LT(distance_from_start(ctx, usual_phantom(), quick()), 0.02);
   EXPECT_LT(distance_from_start(ctx, usual_phantom(), quick(), true), 0.02);
-  EXPECT_LT(distance_from_start(ctx, usual_phantom(), quick(), true, 3), 0.2) << "the coarsest lattice takes it";
+  EXPECT_LT(distance_from_start(ctx, usual_phantom(), quick(), true, 3), 0.2)
+      << "the coarsest lattice takes it";
 }
 
 TEST_P(Ffd, MasksAndNanLeaveVoxelsOut) {
@@ -103,20 +106,25 @@ TEST_P(Ffd, MasksAndNanLeaveVoxelsOut) {
   EXPECT_LT(p.error(ctx, run(ctx, p, quick(), masks).displacement), 0.6);
 }
 
-TEST_P(Ffd, GivesTheSameBitsEveryTimeAndOnEveryDevice) { expect_same_bits_everywhere(ctx, usual_phantom(), quick(), {2, 3}); }
+TEST_P(Ffd, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
+  expect_same_bits_everywhere(ctx, usual_phantom(), quick(), {2, 3});
+}
 
 TEST_P(Ffd, PredictsItsMemory) {
-  const Phantom p(centred(oblique_geometry({90, 80, 60}, {1, 1, 1})), centred(oblique_geometry({80, 90, 60}, {1, 1, 1})), true);
+  const Phantom p(centred(oblique_geometry({90, 80, 60}, {1, 1, 1})),
+                  centred(oblique_geometry({80, 90, 60}, {1, 1, 1})), true);
   FfdOptions o;
   o.iterations = {2};
   ctx.reset_peak();
   run(ctx, p, o);
-  const double used = double(ctx.statistics().peak_bytes), predicted = double(predict_run(ctx, p, o));
+  const double used = double(ctx.statistics().peak_bytes),
+               predicted = double(predict_run(ctx, p, o));
   EXPECT_GE(predicted, used);
   EXPECT_LT(predicted, 1.1 * used);
 }
 
-constexpr SimilarityKind every_similarity[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd,
+constexpr SimilarityKind every_similarity[] = {SimilarityKind::nmi, SimilarityKind::mi,
+                                               SimilarityKind::cr, SimilarityKind::ssd,
                                                SimilarityKind::lncc};
 
 TEST_P(Ffd, PredictionIsNeverTooSmall) {
@@ -134,7 +142,8 @@ TEST_P(Ffd, PredictionIsNeverTooSmall) {
 
 TEST_P(Ffd, ManyLevelsOnASmallImageStaySmall) {
   Context fresh(GetParam());
-  const Phantom p(centred(plain_geometry({24, 22, 20}, 2.5)), centred(plain_geometry({24, 22, 20}, 2.5)), false);
+  const Phantom p(centred(plain_geometry({24, 22, 20}, 2.5)),
+                  centred(plain_geometry({24, 22, 20}, 2.5)), false);
   FfdOptions o;
   o.levels = 8;
   o.iterations = {3};
@@ -151,7 +160,8 @@ TEST_P(Ffd, OneHotVoxelChangesLittle) {
 
 TEST_P(Ffd, AMaskOfOneSliceSurvivesTheCoarseLevels) {
   const Phantom p = usual_phantom();
-  const Volume<float> mask(ctx, p.fixed, voxelwise(p.fixed.extent, [](int, int, int z) { return z == 11; }));
+  const Volume<float> mask(ctx, p.fixed,
+                           voxelwise(p.fixed.extent, [](int, int, int z) { return z == 11; }));
   Masks masks;
   masks.fixed = &mask;
   EXPECT_NO_THROW(run(ctx, p, quick(), masks));
@@ -160,7 +170,8 @@ TEST_P(Ffd, AMaskOfOneSliceSurvivesTheCoarseLevels) {
 TEST_P(Ffd, WaitsOncePerEvaluationAndAllocatesOnlyPerLevel) {
   WaitCounter counter(ctx);
   const RegistrationResult r = run(ctx, usual_phantom(), quick(), {}, &counter);
-  for (const LevelRecord& level : r.levels) EXPECT_LT(level.evaluations, 1.3 * double(level.iterations.size()));
+  for (const LevelRecord& level : r.levels)
+    EXPECT_LT(level.evaluations, 1.3 * double(level.iterations.size()));
 }
 
 TEST_P(Ffd, SaysWhyItCannot) {
@@ -202,7 +213,8 @@ TEST_P(Ffd, UnfoldingRemovesEveryFoldAndTouchesNothingFarAway) {
   EXPECT_GT(jacobian_statistics(ctx, u).min, 0.05);
   const std::vector<float> after = lattice.coefficients().to_host(ctx);
   for (int z = 0; z < n.z; ++z)
-    for (int y = 0; y < n.y; ++y) ASSERT_EQ(after[(std::size_t(z) * n.y + y) * n.x + n.x - 1], 0.0f);
+    for (int y = 0; y < n.y; ++y)
+      ASSERT_EQ(after[(std::size_t(z) * n.y + y) * n.x + n.x - 1], 0.0f);
 }
 
 TEST(SeveralGpus, OneThreadMayUseThemInTurn) {
@@ -210,8 +222,10 @@ TEST(SeveralGpus, OneThreadMayUseThemInTurn) {
   if (devices.size() < 3) GTEST_SKIP() << "needs two GPUs, here are " << devices.size() - 1;
   const Phantom p = usual_phantom();
   Context first(devices[1]), second(devices[2]);
-  const Volume<float> f1(first, p.fixed, p.f), m1(first, p.moving, p.m), f2(second, p.fixed, p.f), m2(second, p.moving, p.m);
-  const RegistrationResult a = register_ffd(first, f1, m1, quick()), b = register_ffd(second, f2, m2, quick());
+  const Volume<float> f1(first, p.fixed, p.f), m1(first, p.moving, p.m), f2(second, p.fixed, p.f),
+      m2(second, p.moving, p.m);
+  const RegistrationResult a = register_ffd(first, f1, m1, quick()),
+                           b = register_ffd(second, f2, m2, quick());
   EXPECT_EQ(a.displacement.to_host(first), b.displacement.to_host(second));
 }
 
@@ -219,7 +233,8 @@ TEST(Pyramid, ThinVolumesKeepTheirSlices) {
   Geometry g = plain_geometry({166, 195, 25});
   g.spacing = {1.37, 1.37, 4};
   EXPECT_EQ(pyramid_factors(g, 3), (std::vector<Factors>{{4, 4, 1}, {2, 2, 1}, {1, 1, 1}}));
-  EXPECT_EQ(pyramid_factors(plain_geometry({160, 192, 224}), 3), (std::vector<Factors>{{4, 4, 4}, {2, 2, 2}, {1, 1, 1}}));
+  EXPECT_EQ(pyramid_factors(plain_geometry({160, 192, 224}), 3),
+            (std::vector<Factors>{{4, 4, 4}, {2, 2, 2}, {1, 1, 1}}));
   EXPECT_EQ(pyramid_factors(plain_geometry({20, 20, 20}), 4).front(), (Factors{2, 2, 2}));
 }
 

@@ -27,16 +27,18 @@ FREEFLOW_ON_EVERY_DEVICE(Flow);
 TEST_P(Flow, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
   EXPECT_GT(p.error_before(), 3.4);
-  for (const SimilarityKind kind :
-       {SimilarityKind::lncc, SimilarityKind::ssd, SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr}) {
+  for (const SimilarityKind kind : {SimilarityKind::lncc, SimilarityKind::ssd, SimilarityKind::nmi,
+                                    SimilarityKind::mi, SimilarityKind::cr}) {
     FlowOptions o = quick(kind);
-    if (kind == SimilarityKind::cr) o.iterations = {40};  // twelve full steps on the finest level leave it above its start
+    if (kind == SimilarityKind::cr)
+      o.iterations = {40};  // twelve full steps on the finest level leave it above its start
     const RegistrationResult r = run(ctx, p, o);
     EXPECT_LT(p.error(ctx, r.displacement), 0.9) << int(kind);
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
     EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels) << int(kind);
     ASSERT_EQ(r.levels.size(), 2u);
-    for (const LevelRecord& level : r.levels) EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
+    for (const LevelRecord& level : r.levels)
+      EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
   }
 }
 
@@ -82,7 +84,9 @@ TEST_P(Flow, SwappedImagesOfASymmetricFlowGiveTheInverseToTheBit) {
   Phantom p = usual_phantom(false), q = p;
   q.moving = p.moving = p.fixed;
   Context host;
-  p.m = sample_world(host, p.fixed, [](const Eigen::Vector3d& x) { return head(x, 26); }).to_host(host);
+  p.m = sample_world(host, p.fixed, [](const Eigen::Vector3d& x) {
+          return head(x, 26);
+        }).to_host(host);
   q.f = p.m, q.m = p.f;
   const auto expect_inverse = [&](auto o) {
     const int kind = int(o.similarity.kind);
@@ -113,7 +117,9 @@ TEST_P(Flow, ReturnsTheVelocityAndGoesOnFromIt) {
     o.levels = 1;
     o.iterations = {0};
     const RegistrationResult again = run(ctx, p, o);
-    EXPECT_LT(distance_between(again.displacement.to_host(ctx), r.displacement.to_host(ctx)).max, 1e-4) << "sampled at its own voxels";
+    EXPECT_LT(distance_between(again.displacement.to_host(ctx), r.displacement.to_host(ctx)).max,
+              1e-4)
+        << "sampled at its own voxels";
     const double reached = r.levels.back().iterations.back().cost;
     EXPECT_NEAR(again.levels[0].iterations.front().cost, reached, 1e-5 * std::abs(reached));
     const DisplacementField u(ctx, p.fixed, true_planes(p.fixed));
@@ -150,7 +156,8 @@ TEST_P(Flow, AViscousVelocityRecoversAKnownWarpAlikeOnEveryDevice) {
   const RegistrationResult r = run(ctx, p, o), expected = run(cpu, p, o);
   EXPECT_LT(p.error(ctx, r.displacement), 1.0);
   EXPECT_EQ(r.jacobian.folded_voxels, 0u);
-  EXPECT_LT(distance_between(r.displacement.to_host(ctx), expected.displacement.to_host(cpu)).mean, parity_mean_voxels);
+  EXPECT_LT(distance_between(r.displacement.to_host(ctx), expected.displacement.to_host(cpu)).mean,
+            parity_mean_voxels);
 }
 
 TEST_P(Flow, TheGaussiansDifferInRoundingAlone) {
@@ -160,7 +167,10 @@ TEST_P(Flow, TheGaussiansDifferInRoundingAlone) {
   o.smoother = Smoother::separable;
   const RegistrationResult expected = run(cpu, p, o);
   o.smoother = Smoother::fft;
-  EXPECT_LT(distance_between(run(ctx, p, o).displacement.to_host(ctx), expected.displacement.to_host(cpu)).mean, parity_mean_voxels);
+  EXPECT_LT(
+      distance_between(run(ctx, p, o).displacement.to_host(ctx), expected.displacement.to_host(cpu))
+          .mean,
+      parity_mean_voxels);
 }
 
 TEST_P(Flow, RecoversAKnownWarpAcrossContrasts) {
@@ -234,9 +244,11 @@ TEST_P(Flow, SmoothsTheFieldByTheVoxelsOfEachAxis) {
     return run(ctx, p, o).displacement;
   };
   DisplacementField moved = after_one_step({0}), expected(ctx, p.fixed);
-  GaussianFilter(ctx, p.fixed.extent, Eigen::Vector3d::Constant(1.5)).apply(ctx, moved.view(), expected.view());
+  GaussianFilter(ctx, p.fixed.extent, Eigen::Vector3d::Constant(1.5))
+      .apply(ctx, moved.view(), expected.view());
   EXPECT_EQ(after_one_step({1.5}).to_host(ctx), expected.to_host(ctx));
-  EXPECT_NE(after_one_step({1.5 * p.fixed.spacing.minCoeff(), true}).to_host(ctx), expected.to_host(ctx));
+  EXPECT_NE(after_one_step({1.5 * p.fixed.spacing.minCoeff(), true}).to_host(ctx),
+            expected.to_host(ctx));
 }
 
 TEST_P(Flow, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
@@ -253,13 +265,15 @@ TEST_P(Flow, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
 TEST_P(Flow, WaitsOncePerIterationAndAllocatesOnlyPerLevel) {
   WaitCounter counter(ctx);
   for (const SimilarityKind kind : {SimilarityKind::lncc, SimilarityKind::mi})
-    for (const LevelRecord& level : run(ctx, usual_phantom(false), quick(kind), {}, &counter).levels)
+    for (const LevelRecord& level :
+         run(ctx, usual_phantom(false), quick(kind), {}, &counter).levels)
       EXPECT_EQ(std::size_t(level.evaluations), level.iterations.size());
 }
 
 TEST_P(Flow, PredictionIsNeverTooSmall) {
   const Phantom p = usual_phantom(false);
-  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc})
+  for (const SimilarityKind kind :
+       {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc})
     for (int levels : {1, 3}) {
       SCOPED_TRACE(int(kind));
       FlowOptions o = quick(kind);

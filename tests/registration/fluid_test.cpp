@@ -25,8 +25,8 @@ FREEFLOW_ON_EVERY_DEVICE(Fluid);
 
 TEST_P(Fluid, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
-  for (const SimilarityKind kind :
-       {SimilarityKind::ssd, SimilarityKind::lncc, SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr}) {
+  for (const SimilarityKind kind : {SimilarityKind::ssd, SimilarityKind::lncc, SimilarityKind::nmi,
+                                    SimilarityKind::mi, SimilarityKind::cr}) {
     FluidOptions o = quick(kind);
     o.iterations = {40, 6};
     const RegistrationResult r = run(ctx, p, o);
@@ -34,7 +34,8 @@ TEST_P(Fluid, EveryMeasureRecoversAKnownWarp) {
     EXPECT_EQ(r.jacobian.folded_voxels, 0u) << int(kind);
     EXPECT_EQ(r.unfolding.voxels_before, 0u) << int(kind);
     EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels) << int(kind);
-    for (const LevelRecord& level : r.levels) EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
+    for (const LevelRecord& level : r.levels)
+      EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost) << int(kind);
   }
 }
 
@@ -49,7 +50,8 @@ TEST_P(Fluid, TheUnbiasedTermHoldsTheJacobianNearOne) {
   const LevelRecord& level = held.levels.back();
   EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost);
   ASSERT_EQ(level.penalty_names, std::vector<std::string>{"symmetric_kl"});
-  for (const IterationRecord& i : level.iterations) ASSERT_NEAR(i.cost, i.similarity + o.kl * i.penalties[0], 1e-12);
+  for (const IterationRecord& i : level.iterations)
+    ASSERT_NEAR(i.cost, i.similarity + o.kl * i.penalties[0], 1e-12);
 }
 
 /// A small ball that must become a large one: determinants far below a half.
@@ -58,7 +60,11 @@ Phantom swelling_ball() {
   p.fixed = p.moving = centred(plain_geometry({44, 40, 36}));
   Context cpu;
   const auto ball = [&](double radius) {
-    return sample_world(cpu, p.fixed, [&](const Eigen::Vector3d& x) { return 100 / (1 + std::exp(2 * (x.norm() - radius))); }).to_host(cpu);
+    return sample_world(cpu, p.fixed,
+                        [&](const Eigen::Vector3d& x) {
+                          return 100 / (1 + std::exp(2 * (x.norm() - radius)));
+                        })
+        .to_host(cpu);
   };
   p.f = ball(5), p.m = ball(13);
   return p;
@@ -75,7 +81,8 @@ TEST_P(Fluid, LargeDeformationsAreRegriddedAndNeverFold) {
     EXPECT_GT(r.levels[0].regriddings, 0);
     EXPECT_GT(r.jacobian.max, 4) << "the ball has to grow to 17 times its volume";
     EXPECT_GT(r.jacobian.min, 0.0);
-    EXPECT_LT(r.levels[0].iterations.back().similarity, 0.4 * r.levels[0].iterations.front().similarity);
+    EXPECT_LT(r.levels[0].iterations.back().similarity,
+              0.4 * r.levels[0].iterations.front().similarity);
     for (const IterationRecord& i : r.levels[0].iterations) ASSERT_TRUE(std::isfinite(i.cost));
   }
 }
@@ -108,7 +115,8 @@ TEST_P(Fluid, AViscousFluidIsAlikeOnEveryDevice) {
   const RegistrationResult r = run(ctx, p, o);
   EXPECT_LT(p.error(ctx, r.displacement), 1.5);
   EXPECT_EQ(r.jacobian.folded_voxels, 0u);
-  const FieldDistance d = distance_between(r.displacement.to_host(ctx), run(cpu, p, o).displacement.to_host(cpu));
+  const FieldDistance d =
+      distance_between(r.displacement.to_host(ctx), run(cpu, p, o).displacement.to_host(cpu));
   EXPECT_LT(d.mean, parity_mean_voxels);
   EXPECT_LT(d.max, parity_max_voxels);
 }

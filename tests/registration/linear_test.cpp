@@ -29,10 +29,12 @@ double lopsided(const Eigen::Vector3d& p) {
 }
 
 Eigen::Affine3d transform(const Eigen::Vector3d& euler_degrees, const Eigen::Vector3d& shift,
-                          const Eigen::Vector3d& scale = Eigen::Vector3d::Ones(), const Eigen::Vector3d& skew = Eigen::Vector3d::Zero()) {
+                          const Eigen::Vector3d& scale = Eigen::Vector3d::Ones(),
+                          const Eigen::Vector3d& skew = Eigen::Vector3d::Zero()) {
   LinearDecomposition parts;
   const Eigen::Vector3d a = euler_degrees * EIGEN_PI / 180;
-  parts.rotation = (Eigen::AngleAxisd(a.z(), Eigen::Vector3d::UnitZ()) * Eigen::AngleAxisd(a.y(), Eigen::Vector3d::UnitY()) *
+  parts.rotation = (Eigen::AngleAxisd(a.z(), Eigen::Vector3d::UnitZ()) *
+                    Eigen::AngleAxisd(a.y(), Eigen::Vector3d::UnitY()) *
                     Eigen::AngleAxisd(a.x(), Eigen::Vector3d::UnitX()))
                        .toRotationMatrix();
   parts.translation = shift;
@@ -48,14 +50,18 @@ struct Phantom {
 
   /// fixed(x) = lopsided(truth(x)), moving(y) = contrast(lopsided(y)).
   explicit Phantom(const Eigen::Affine3d& truth, bool other_contrast = true, double grid = 1)
-      : fixed(centred(oblique_geometry({int(40 / grid), int(48 / grid), int(26 / grid)}, grid * Eigen::Vector3d(1.9, 1.8, 2.8)))),
-        moving(centred(oblique_geometry({int(44 / grid), int(50 / grid), int(34 / grid)}, grid * Eigen::Vector3d(1.7, 1.7, 2.2)))),
+      : fixed(centred(oblique_geometry({int(40 / grid), int(48 / grid), int(26 / grid)},
+                                       grid * Eigen::Vector3d(1.9, 1.8, 2.8)))),
+        moving(centred(oblique_geometry({int(44 / grid), int(50 / grid), int(34 / grid)},
+                                        grid * Eigen::Vector3d(1.7, 1.7, 2.2)))),
         truth(truth) {
     moving.origin += truth.translation();
     Context cpu;
     const Eigen::Affine3d about = Eigen::Translation3d(-truth.translation()) * truth;
     const Eigen::Vector3d shift = truth.translation();
-    f = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) { return lopsided(about * p); }).to_host(cpu);
+    f = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) {
+          return lopsided(about * p);
+        }).to_host(cpu);
     m = sample_world(cpu, moving, [&](const Eigen::Vector3d& p) {
           const double v = lopsided(p - shift);
           return other_contrast ? 100 * std::exp(-0.4 * v) : v;
@@ -77,11 +83,14 @@ struct Phantom {
   }
 };
 
-LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options, const Masks& masks = {}, Observer* observer = nullptr) {
-  return register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), options, masks, observer);
+LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options,
+                 const Masks& masks = {}, Observer* observer = nullptr) {
+  return register_linear(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m),
+                         options, masks, observer);
 }
 
-constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::ssd,
+constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi,
+                                         SimilarityKind::cr, SimilarityKind::ssd,
                                          SimilarityKind::lncc};
 const Eigen::Vector3d ones = Eigen::Vector3d::Ones();
 
@@ -99,7 +108,8 @@ TEST_P(Linear, RecoversAnAffineAcrossContrasts) {
 }
 
 TEST_P(Linear, SurvivesAnyRotationAndAFarStart) {
-  for (const Eigen::Vector3d& angles : {Eigen::Vector3d(180, 0, 0), Eigen::Vector3d(90, 40, -120), Eigen::Vector3d(0, -85, 30)}) {
+  for (const Eigen::Vector3d& angles :
+       {Eigen::Vector3d(180, 0, 0), Eigen::Vector3d(90, 40, -120), Eigen::Vector3d(0, -85, 30)}) {
     const Phantom p(transform(angles, {70, -60, 40}), true, 1.3);
     LinearOptions o;
     o.model = LinearModel::rigid;
@@ -109,7 +119,8 @@ TEST_P(Linear, SurvivesAnyRotationAndAFarStart) {
 
 TEST_P(Linear, EveryModelKeepsItsForm) {
   const Phantom p(transform({5, 4, -6}, {3, 2, -4}, 1.06 * ones), true, 1.3);
-  for (const LinearModel model : {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled}) {
+  for (const LinearModel model :
+       {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled}) {
     LinearOptions o;
     o.model = model;
     o.search = LinearSearch::gradient;
@@ -117,7 +128,8 @@ TEST_P(Linear, EveryModelKeepsItsForm) {
     EXPECT_LT(parts.skew.norm(), 1e-9);
     if (model != LinearModel::scaled) {
       EXPECT_NEAR(parts.scale.maxCoeff(), parts.scale.minCoeff(), 1e-9);
-      EXPECT_NEAR(parts.scale.x(), model == LinearModel::rigid ? 1 : 1.06, model == LinearModel::rigid ? 1e-9 : 0.01);
+      EXPECT_NEAR(parts.scale.x(), model == LinearModel::rigid ? 1 : 1.06,
+                  model == LinearModel::rigid ? 1e-9 : 0.01);
     }
   }
 }
@@ -140,7 +152,8 @@ TEST_P(Linear, EverySearchGetsThere) {
     o.search = search;
     return p.error(run(ctx, p, o).affine);
   };
-  for (const LinearSearch search : {LinearSearch::gradient, LinearSearch::powell, LinearSearch::hill})
+  for (const LinearSearch search :
+       {LinearSearch::gradient, LinearSearch::powell, LinearSearch::hill})
     EXPECT_LT(error(near, search), 0.5) << int(search);
   EXPECT_LT(error(far, LinearSearch::automatic), 0.5);
   EXPECT_LT(error(far, LinearSearch::flirt), 0.5);
@@ -152,7 +165,8 @@ TEST_P(Linear, EverySearchGetsThereOnTricubicSamples) {
   LinearOptions o;
   o.model = LinearModel::rigid;
   o.levels = 2;
-  for (const LinearSearch search : {LinearSearch::gradient, LinearSearch::powell, LinearSearch::hill}) {
+  for (const LinearSearch search :
+       {LinearSearch::gradient, LinearSearch::powell, LinearSearch::hill}) {
     o.search = search;
     o.similarity.sampling = Interpolation::cubic;
     const LinearResult here = run(ctx, p, o), there = run(one, p, o);
@@ -168,14 +182,18 @@ TEST_P(Linear, MasksLeaveVoxelsOut) {
   const Eigen::Affine3d fixed_world = p.fixed.index_to_world();
   const auto within = [&](const Geometry& g, const Eigen::Vector3d& middle) {
     const Eigen::Affine3d world = g.index_to_world();
-    return voxelwise(g.extent, [&](int x, int y, int z) { return (world * Eigen::Vector3d(x, y, z) - middle).norm() < 32; });
+    return voxelwise(g.extent, [&](int x, int y, int z) {
+      return (world * Eigen::Vector3d(x, y, z) - middle).norm() < 32;
+    });
   };
   const Volume<float> fixed_mask(ctx, p.fixed, within(p.fixed, Eigen::Vector3d::Zero()));
   const Volume<float> moving_mask(ctx, p.moving, within(p.moving, p.truth.translation()));
   // Something bright that the moving image lacks, outside the mask.
   p.f = voxelwise(p.fixed.extent, [&](int x, int y, int z) {
     const Eigen::Vector3d q = fixed_world * Eigen::Vector3d(x, y, z);
-    return q.norm() > 36 && q.x() > 0 ? 30.0 : double(p.f[(std::size_t(z) * p.fixed.extent.y + y) * p.fixed.extent.x + x]);
+    return q.norm() > 36 && q.x() > 0
+               ? 30.0
+               : double(p.f[(std::size_t(z) * p.fixed.extent.y + y) * p.fixed.extent.x + x]);
   });
   EXPECT_LT(p.error(run(ctx, p, {}, {&fixed_mask, nullptr}).affine), 0.3);
   EXPECT_LT(p.error(run(ctx, p, {}, {&fixed_mask, &moving_mask}).affine), 0.5);
@@ -243,12 +261,14 @@ TEST_P(Linear, StopsWhenAsked) {
   struct Impatient : Observer {
     bool stop_requested() override { return true; }
   } observer;
-  EXPECT_THROW(run(ctx, Phantom(Eigen::Affine3d::Identity(), true, 2), {}, {}, &observer), Cancelled);
+  EXPECT_THROW(run(ctx, Phantom(Eigen::Affine3d::Identity(), true, 2), {}, {}, &observer),
+               Cancelled);
 }
 
 TEST_P(Linear, TheGradientIsThatOfTheCost) {
   Phantom p(transform({5, -4, 7}, {3, -4, 2}));
-  // A ball that stays inside the moving image: at its border a cost of the overlap jumps, which no gradient tells.
+  // A ball that stays inside the moving image: at its border a cost of the overlap jumps, which no
+  // gradient tells.
   const Eigen::Affine3d world = p.fixed.index_to_world();
   p.f = voxelwise(p.fixed.extent, [&](int x, int y, int z) {
     const bool inside = (world * Eigen::Vector3d(x, y, z)).norm() < 26;
@@ -276,7 +296,9 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
       Eigen::VectorXd ahead = q, behind = q;
       ahead[i] += h;
       behind[i] -= h;
-      EXPECT_NEAR((smooth(ahead, nullptr) - smooth(behind, nullptr)) / (2 * h), gradient[i], 0.03 * gradient.cwiseAbs().maxCoeff()) << i;
+      EXPECT_NEAR((smooth(ahead, nullptr) - smooth(behind, nullptr)) / (2 * h), gradient[i],
+                  0.03 * gradient.cwiseAbs().maxCoeff())
+          << i;
     }
   }
 }
@@ -284,7 +306,8 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
 TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
   const Phantom p(Eigen::Affine3d::Identity(), false);
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.fixed, p.f);
-  const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, Eigen::Affine3d::Identity());
+  const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25,
+                                    Eigen::Affine3d::Identity());
   // At a small distance from the same image the cost is half of step^T H step.
   Ssd ssd;
   ssd.read_ranges(ctx, f, m);
@@ -303,12 +326,15 @@ TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
 
 TEST(LinearParametersTest, DecompositionGoesBothWays) {
   const Eigen::Vector3d center(10, -20, 30);
-  const Eigen::Affine3d a = transform({100, -70, 160}, {5, 6, 7}, {1.2, 0.8, 1.05}, {0.1, -0.2, 0.15});
+  const Eigen::Affine3d a =
+      transform({100, -70, 160}, {5, 6, 7}, {1.2, 0.8, 1.05}, {0.1, -0.2, 0.15});
   const LinearDecomposition parts = decompose(a, center);
   EXPECT_TRUE(compose(parts, center).isApprox(a, 1e-12));
   EXPECT_TRUE(parts.scale.isApprox(Eigen::Vector3d(1.2, 0.8, 1.05), 1e-12));
   EXPECT_TRUE(parts.skew.isApprox(Eigen::Vector3d(0.1, -0.2, 0.15), 1e-12));
-  EXPECT_TRUE(decompose(transform({25, -35, 45}, ones), center).euler_degrees().isApprox(Eigen::Vector3d(25, -35, 45), 1e-9));
+  EXPECT_TRUE(decompose(transform({25, -35, 45}, ones), center)
+                  .euler_degrees()
+                  .isApprox(Eigen::Vector3d(25, -35, 45), 1e-9));
   Eigen::Affine3d mirror = Eigen::Affine3d::Identity();
   mirror.linear()(2, 2) = -1;
   EXPECT_THROW(decompose(mirror, center), InvalidArgument);
@@ -316,7 +342,8 @@ TEST(LinearParametersTest, DecompositionGoesBothWays) {
 
 TEST(LinearParametersTest, StartIsTheNearestOfTheModelAndAUnitStepMovesTheEdgeByAMillimetre) {
   const Eigen::Vector3d center(10, -20, 30);
-  const Eigen::Affine3d a = transform({30, 20, -10}, {5, 6, 7}, {1.2, 0.8, 1.05}, {0.1, -0.2, 0.15});
+  const Eigen::Affine3d a =
+      transform({30, 20, -10}, {5, 6, 7}, {1.2, 0.8, 1.05}, {0.1, -0.2, 0.15});
   const LinearParameters affine(LinearModel::affine, center, 80, a);
   EXPECT_TRUE(affine.affine(affine.start()).isApprox(a, 1e-12));
   const LinearParameters rigid(LinearModel::rigid, center, 80, a);
@@ -338,7 +365,9 @@ TEST(RotationSearch, SpreadRotationsCoverEverything) {
     const Eigen::Matrix3d r = Eigen::Quaterniond::UnitRandom().toRotationMatrix();
     double nearest = 360;
     for (const Eigen::Matrix3d& g : grid)
-      nearest = std::min(nearest, double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
+      nearest = std::min(
+          nearest,
+          double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
     EXPECT_LT(nearest, 30);
   }
 }
@@ -368,7 +397,8 @@ TEST(Powell, FindsTheMinimumAndRemembers) {
     evaluations[resolution > 0] = int(asked.size());
     if (resolution == 0) continue;
     for (std::size_t i = 0; i < asked.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(((asked[i] - asked[j]).array().abs() < resolution).all());
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(((asked[i] - asked[j]).array().abs() < resolution).all());
   }
   EXPECT_LT(evaluations[1], evaluations[0]);
 }
@@ -409,7 +439,8 @@ TEST(QuasiNewton, FindsTheMinimumAndLeavesTheCurvature) {
   Eigen::MatrixXd curvature;
   EXPECT_LT(minimize_quasi_newton(smooth, p, curvature, {}, record, silent), 1e-4);
   EXPECT_EQ(curvature.rows(), 3);
-  for (std::size_t i = 1; i < record.iterations.size(); ++i) EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
+  for (std::size_t i = 1; i < record.iterations.size(); ++i)
+    EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
 }
 
 TEST(LinearOptions, IterationsAreThoseOfTheFinestLevelsWhereCoarseOnesAreLeftOut) {

@@ -1,4 +1,5 @@
-// The three rules of descent on a quadratic with a known minimum, and the vector-free L-BFGS against the textbook one.
+// The three rules of descent on a quadratic with a known minimum, and the vector-free L-BFGS
+// against the textbook one.
 #include <freeflow/registration/ffd/optimizer.h>
 
 #include <freeflow/registration/ffd/descent_direction.h>
@@ -28,11 +29,14 @@ class Quadratic : public Objective {
   }
   int terms() const override { return 1; }
   double cost(const double* terms) const override { return terms[0]; }
-  void describe(const double* terms, IterationRecord& record) const override { record.similarity = terms[0]; }
+  void describe(const double* terms, IterationRecord& record) const override {
+    record.similarity = terms[0];
+  }
   int evaluations = 0;
 };
 
-LevelRecord descend(OptimizerKind kind, int iterations, Buffer<float>& x, Context& cpu, Quadratic& objective) {
+LevelRecord descend(OptimizerKind kind, int iterations, Buffer<float>& x, Context& cpu,
+                    Quadratic& objective) {
   OptimizerOptions options;
   options.kind = kind;
   options.max_iterations = iterations;
@@ -45,16 +49,20 @@ LevelRecord descend(OptimizerKind kind, int iterations, Buffer<float>& x, Contex
 }
 
 TEST(Optimizer, EveryRuleDescendsAndLbfgsArrives) {
-  for (const OptimizerKind kind : {OptimizerKind::gradient, OptimizerKind::cg, OptimizerKind::lbfgs}) {
+  for (const OptimizerKind kind :
+       {OptimizerKind::gradient, OptimizerKind::cg, OptimizerKind::lbfgs}) {
     Context cpu;
     Buffer<float> x(cpu, std::vector<float>(Quadratic::size, 0.0f));
     Quadratic objective;
     const LevelRecord level = descend(kind, 200, x, cpu, objective);
-    for (std::size_t i = 1; i < level.iterations.size(); ++i) ASSERT_LT(level.iterations[i].cost, level.iterations[i - 1].cost);
+    for (std::size_t i = 1; i < level.iterations.size(); ++i)
+      ASSERT_LT(level.iterations[i].cost, level.iterations[i - 1].cost);
     EXPECT_EQ(level.evaluations, objective.evaluations);
-    EXPECT_LT(level.iterations.back().cost, level.iterations.front().cost * (kind == OptimizerKind::gradient ? 0.1 : 1e-3));
+    EXPECT_LT(level.iterations.back().cost,
+              level.iterations.front().cost * (kind == OptimizerKind::gradient ? 0.1 : 1e-3));
     if (kind != OptimizerKind::lbfgs) continue;
-    for (int i = 0; i < Quadratic::size; ++i) EXPECT_NEAR(x.data()[i], Quadratic::b(i), 1e-2 / std::sqrt(Quadratic::a(i)));
+    for (int i = 0; i < Quadratic::size; ++i)
+      EXPECT_NEAR(x.data()[i], Quadratic::b(i), 1e-2 / std::sqrt(Quadratic::a(i)));
   }
 }
 
@@ -108,7 +116,8 @@ TEST(DescentDirection, LbfgsFromInnerProductsIsTheTwoLoopRecursion) {
   }
   for (int k = 0; k < m; ++k)  // curvature must be positive
     for (int i = 0; i < n; ++i)
-      vectors[VectorSlots::change(k)][i] = vectors[VectorSlots::step(k)][i] * (1 + 0.1 * i) + 0.05 * vectors[VectorSlots::change(k)][i];
+      vectors[VectorSlots::change(k)][i] = vectors[VectorSlots::step(k)][i] * (1 + 0.1 * i) +
+                                           0.05 * vectors[VectorSlots::change(k)][i];
   const auto dot = [](const std::vector<double>& a, const std::vector<double>& b) {
     double sum = 0;
     for (int i = 0; i < n; ++i) sum += a[i] * b[i];

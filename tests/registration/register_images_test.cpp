@@ -23,8 +23,11 @@ Options quick() {
 /// The usual phantom, its moving image turned and carried away.
 Phantom turned_phantom() {
   Phantom p = usual_phantom(false);
-  p.moving.direction = Eigen::AngleAxisd(0.35, Eigen::Vector3d(1, 2, -1).normalized()) * p.moving.direction;
-  p.moving.origin = Eigen::AngleAxisd(0.35, Eigen::Vector3d(1, 2, -1).normalized()) * p.moving.origin + Eigen::Vector3d(9, -12, 6);
+  p.moving.direction =
+      Eigen::AngleAxisd(0.35, Eigen::Vector3d(1, 2, -1).normalized()) * p.moving.direction;
+  p.moving.origin =
+      Eigen::AngleAxisd(0.35, Eigen::Vector3d(1, 2, -1).normalized()) * p.moving.origin +
+      Eigen::Vector3d(9, -12, 6);
   return p;
 }
 
@@ -34,8 +37,9 @@ FREEFLOW_ON_EVERY_DEVICE(Images);
 TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
   const Phantom p = turned_phantom();
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
-  for (NonrigidModel model : {NonrigidModel(quick<FlowOptions>()), NonrigidModel(quick<FfdOptions>()), NonrigidModel(quick<FluidOptions>()),
-                              NonrigidModel(quick<DemonsOptions>())}) {
+  for (NonrigidModel model :
+       {NonrigidModel(quick<FlowOptions>()), NonrigidModel(quick<FfdOptions>()),
+        NonrigidModel(quick<FluidOptions>()), NonrigidModel(quick<DemonsOptions>())}) {
     SCOPED_TRACE(model.index());
     const RegistrationResult r = register_images(ctx, f, m, {model, LinearModel::rigid});
     ASSERT_TRUE(r.linear.has_value());
@@ -60,9 +64,11 @@ TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
 TEST_P(Images, PreparedImagesGiveTheSameBitsAndAreNotPreparedAgain) {
   const Phantom p = turned_phantom();
   Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
-  const Volume<float> mask(ctx, p.fixed, voxelwise(p.fixed.extent, [&](int x, int, int) { return x > 3; }));
+  const Volume<float> mask(ctx, p.fixed,
+                           voxelwise(p.fixed.extent, [&](int x, int, int) { return x > 3; }));
   const RegistrationOptions o{quick<FlowOptions>(), LinearModel::affine};
-  const std::vector<float> expected = register_images(ctx, f, m, o, {&mask, nullptr}).displacement.to_host(ctx);
+  const std::vector<float> expected =
+      register_images(ctx, f, m, o, {&mask, nullptr}).displacement.to_host(ctx);
   PreparedImage fixed(f.lend(), mask.lend()), moving(std::move(m));
   const auto waits_and_bits = [&] {
     const std::size_t before = ctx.statistics().synchronizations;
@@ -76,7 +82,8 @@ TEST_P(Images, PreparedImagesGiveTheSameBitsAndAreNotPreparedAgain) {
   EXPECT_EQ(second, expected);
   EXPECT_LT(second_waits, first_waits) << "ranges are known the second time";
   EXPECT_EQ(&fixed.level(ctx, {}), &fixed.level(ctx, {{1, 1, 1}})) << "one level, kept";
-  EXPECT_THROW(PreparedImage(f.lend(), Volume<float>(ctx, p.moving)), InvalidArgument) << "a mask on another grid";
+  EXPECT_THROW(PreparedImage(f.lend(), Volume<float>(ctx, p.moving)), InvalidArgument)
+      << "a mask on another grid";
 }
 
 TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
@@ -89,8 +96,10 @@ TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
     flow.with_inverse = true;
     const RegistrationOptions o{flow, LinearModel::affine};
     register_images(fresh, f, m, o, {masked ? &all : nullptr, nullptr});
-    const double used = double(fresh.statistics().peak_bytes) - (masked ? 0.0 : 4.0 * double(p.f.size()));  // the mask that is not used
-    const double predicted = double(predict_bytes(fresh, {p.fixed, p.moving, masked, false, {}}, o));
+    const double used = double(fresh.statistics().peak_bytes) -
+                        (masked ? 0.0 : 4.0 * double(p.f.size()));  // the mask that is not used
+    const double predicted =
+        double(predict_bytes(fresh, {p.fixed, p.moving, masked, false, {}}, o));
     EXPECT_LE(used, predicted);
     EXPECT_GT(used, 0.8 * (predicted - double(1 << 20)));
   }
@@ -98,14 +107,18 @@ TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
 
 TEST_P(Images, ALinearRunStaysWithinItsPrediction) {
   const Phantom p = turned_phantom();
-  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc})
+  for (const SimilarityKind kind :
+       {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc})
     for (const LinearSearch search : {LinearSearch::automatic, LinearSearch::powell}) {
       Context fresh(GetParam());
       LinearOptions o;
       o.similarity.kind = kind;
       o.search = search;
-      register_linear(fresh, Volume<float>(fresh, p.fixed, p.f), Volume<float>(fresh, p.moving, p.m), o);
-      EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, {p.fixed, p.moving, false, false, {}}, o)) << int(kind);
+      register_linear(fresh, Volume<float>(fresh, p.fixed, p.f),
+                      Volume<float>(fresh, p.moving, p.m), o);
+      EXPECT_LE(fresh.statistics().peak_bytes,
+                predict_bytes(fresh, {p.fixed, p.moving, false, false, {}}, o))
+          << int(kind);
     }
 }
 
@@ -123,8 +136,11 @@ TEST_P(Images, ImagesOfAnotherDeviceAreRefused) {
   FfdOptions ffd = quick<FfdOptions>();
   ffd.initial_displacement = &u;
   EXPECT_THROW(register_ffd(ctx, here, here, ffd), InvalidArgument);
-  EXPECT_THROW(warp(ctx, there, p.fixed, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0), InvalidArgument);
-  EXPECT_THROW(warp(ctx, here, p.fixed, Eigen::Affine3d::Identity(), &u, Interpolation::linear, 0), InvalidArgument);
+  EXPECT_THROW(
+      warp(ctx, there, p.fixed, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0),
+      InvalidArgument);
+  EXPECT_THROW(warp(ctx, here, p.fixed, Eigen::Affine3d::Identity(), &u, Interpolation::linear, 0),
+               InvalidArgument);
   EXPECT_THROW(invert(ctx, u), InvalidArgument);
   EXPECT_THROW(compose(ctx, u, u), InvalidArgument);
   EXPECT_THROW(jacobian_statistics(ctx, u), InvalidArgument);
@@ -141,7 +157,8 @@ TEST_P(Images, SeveralContextsOnSeveralThreadsGiveWhatOneGives) {
   std::vector<std::vector<float>> expected, found(std::size(models));
   for (const NonrigidModel& model : models) expected.push_back(registered(model));
   std::vector<std::thread> threads;
-  for (std::size_t i = 0; i < std::size(models); ++i) threads.emplace_back([&, i] { found[i] = registered(models[i]); });
+  for (std::size_t i = 0; i < std::size(models); ++i)
+    threads.emplace_back([&, i] { found[i] = registered(models[i]); });
   for (std::thread& t : threads) t.join();
   for (std::size_t i = 0; i < std::size(models); ++i) EXPECT_EQ(found[i], expected[i]) << i;
 }
@@ -162,7 +179,8 @@ TEST_P(Images, StopsInEveryStage) {
   flow.with_inverse = true;
   for (const Stage stage : {Stage::linear, Stage::nonrigid, Stage::inverse}) {
     StopAt observer(stage);
-    EXPECT_THROW(register_images(ctx, f, m, {flow, LinearModel::affine}, {}, &observer), Cancelled) << int(stage);
+    EXPECT_THROW(register_images(ctx, f, m, {flow, LinearModel::affine}, {}, &observer), Cancelled)
+        << int(stage);
   }
 }
 

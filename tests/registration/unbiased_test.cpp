@@ -19,7 +19,9 @@ FREEFLOW_ON_EVERY_DEVICE(Unbiased);
 
 TEST_P(Unbiased, NoiseAloneIsUnbiasedWithTheTermAndSwapsItsSign) {
   const Geometry g = plain_geometry({72, 72, 40});
-  const std::vector<float> clean = voxelwise(g.extent, [](int x, int y, int z) { return 100 * (2.5 + texture(Eigen::Vector3d(x, y, z))); });
+  const std::vector<float> clean = voxelwise(g.extent, [](int x, int y, int z) {
+    return 100 * (2.5 + texture(Eigen::Vector3d(x, y, z)));
+  });
   std::vector<float> noisy = clean;
   std::mt19937 generator(1);
   std::normal_distribution<float> noise(0, 12);
@@ -35,7 +37,8 @@ TEST_P(Unbiased, NoiseAloneIsUnbiasedWithTheTermAndSwapsItsSign) {
   const JacobianBias free = jacobian_bias(ctx, register_flow(ctx, a, b, o).displacement);
   EXPECT_GT(std::abs(free.mean), 3 * free.mean_error);
   o.kl = 0.1;
-  const DisplacementField ab = register_flow(ctx, a, b, o).displacement, ba = register_flow(ctx, b, a, o).displacement;
+  const DisplacementField ab = register_flow(ctx, a, b, o).displacement,
+                          ba = register_flow(ctx, b, a, o).displacement;
   for (const DisplacementField* u : {&ab, &ba}) {
     const JacobianBias held = jacobian_bias(ctx, *u);
     EXPECT_GT(held.sd, 0.001) << "something moves";

@@ -17,14 +17,20 @@ TEST_P(Gaussian, SmoothsASineByItsTransferFunction) {
   const Geometry g = plain_geometry({64, 3, 3});
   const double k = 0.4, sigma = 2.5;
   const std::vector<float> out =
-      gaussian(ctx, Volume<float>(ctx, g, voxelwise(g.extent, [&](int x, int, int) { return std::sin(k * x); })), {sigma, 0, 0})
+      gaussian(ctx,
+               Volume<float>(ctx, g,
+                             voxelwise(g.extent, [&](int x, int, int) { return std::sin(k * x); })),
+               {sigma, 0, 0})
           .to_host(ctx);
-  for (int x = 12; x < 52; ++x) EXPECT_NEAR(out[x], std::exp(-0.5 * k * k * sigma * sigma) * std::sin(k * x), 1e-3);
+  for (int x = 12; x < 52; ++x)
+    EXPECT_NEAR(out[x], std::exp(-0.5 * k * k * sigma * sigma) * std::sin(k * x), 1e-3);
 }
 
 TEST_P(Gaussian, KeepsAConstantToTheBorder) {
   const Geometry g = plain_geometry({17, 9, 5});
-  for (float v : gaussian(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), 3)), {2, 1, 3}).to_host(ctx))
+  for (float v :
+       gaussian(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), 3)), {2, 1, 3})
+           .to_host(ctx))
     ASSERT_NEAR(v, 3, 3 * float_rounding);
 }
 
@@ -32,7 +38,8 @@ TEST_P(Gaussian, NanDoesNotSpread) {
   const Geometry g = plain_geometry({17, 1, 1});
   std::vector<float> line(17, 2.0f);
   line[8] = NAN;
-  for (float v : gaussian(ctx, Volume<float>(ctx, g, line), {1.5, 0, 0}).to_host(ctx)) ASSERT_NEAR(v, 2, 2 * float_rounding);
+  for (float v : gaussian(ctx, Volume<float>(ctx, g, line), {1.5, 0, 0}).to_host(ctx))
+    ASSERT_NEAR(v, 2, 2 * float_rounding);
   const Volume<float> nothing(ctx, g, std::vector<float>(17, NAN));
   for (float v : gaussian(ctx, nothing, {1.5, 0, 0}).to_host(ctx)) ASSERT_TRUE(std::isnan(v));
 }
@@ -42,7 +49,8 @@ TEST_P(Gaussian, DecimationKeepsPositionsInTheWorld) {
   const auto plane = [](const Eigen::Vector3d& p) { return 2 * p.x() - p.y() + 0.5 * p.z(); };
   const Volume<float> small = decimate(ctx, sample_world(ctx, g, plane), {4, 2, 1});
   EXPECT_EQ(small.extent(), (Extent{11, 15, 12}));
-  const std::vector<float> out = small.to_host(ctx), expected = sample_world(cpu, small.geometry(), plane).to_host(cpu);
+  const std::vector<float> out = small.to_host(ctx),
+                           expected = sample_world(cpu, small.geometry(), plane).to_host(cpu);
   for (int z = 0; z < 12; ++z)
     for (int y = 3; y < 12; ++y)
       for (int x = 3; x < 8; ++x) {

@@ -21,7 +21,9 @@ const Eigen::Vector3d spacing(1.1, 0.9, 2.3);
 struct Field {
   Extent n;
   std::vector<float> values;
-  double operator()(int c, int x, int y, int z) const { return values[(std::size_t(c * n.z + z) * n.y + y) * n.x + x]; }
+  double operator()(int c, int x, int y, int z) const {
+    return values[(std::size_t(c * n.z + z) * n.y + y) * n.x + x];
+  }
 };
 
 Field solve(Context& ctx, Extent n, const std::vector<float>& force, const Viscosity& viscosity) {
@@ -33,18 +35,26 @@ Field solve(Context& ctx, Extent n, const std::vector<float>& force, const Visco
   return {n, v.to_host(ctx)};
 }
 
-/// mu lap v + (mu + lambda) grad div v at a voxel, by differences in mm; v leaves multiplied by the voxel side.
+/// mu lap v + (mu + lambda) grad div v at a voxel, by differences in mm; v leaves multiplied by the
+/// voxel side.
 double operator_on(const Field& v, const Viscosity& o, int c, int x, int y, int z) {
-  const auto at = [&](int k, int i, int j, int l) { return v(k, x + i, y + j, z + l) / spacing[k]; };
-  const auto step = [](int axis, int by) { return std::array<int, 3>{axis == 0 ? by : 0, axis == 1 ? by : 0, axis == 2 ? by : 0}; };
+  const auto at = [&](int k, int i, int j, int l) {
+    return v(k, x + i, y + j, z + l) / spacing[k];
+  };
+  const auto step = [](int axis, int by) {
+    return std::array<int, 3>{axis == 0 ? by : 0, axis == 1 ? by : 0, axis == 2 ? by : 0};
+  };
   double laplacian = 0, grad_div = 0;
   for (int a = 0; a < 3; ++a) {
     const auto up = step(a, 1), down = step(a, -1);
-    laplacian += (at(c, up[0], up[1], up[2]) - 2 * at(c, 0, 0, 0) + at(c, down[0], down[1], down[2])) / (spacing[a] * spacing[a]);
+    laplacian +=
+        (at(c, up[0], up[1], up[2]) - 2 * at(c, 0, 0, 0) + at(c, down[0], down[1], down[2])) /
+        (spacing[a] * spacing[a]);
     for (const int side : {1, -1})
       for (const int other : {1, -1}) {
         const auto p = step(c, side), q = step(a, other);
-        grad_div += side * other * at(a, p[0] + q[0], p[1] + q[1], p[2] + q[2]) / (4 * spacing[c] * spacing[a]);
+        grad_div += side * other * at(a, p[0] + q[0], p[1] + q[1], p[2] + q[2]) /
+                    (4 * spacing[c] * spacing[a]);
       }
   }
   return o.mu * laplacian + (o.mu + o.lambda) * grad_div;
@@ -65,15 +75,19 @@ TEST_P(Navier, TheOperatorGivesBackTheForce) {
       for (int z = 2; z < n.z - 2; ++z)
         for (int y = 2; y < n.y - 2; ++y)
           for (int x = 2; x < n.x - 2; ++x)
-            ASSERT_NEAR(operator_on(v, o, c, x, y, z), -(f(c, x, y, z) - mean) / spacing[c], 2e-4) << c << ' ' << x << ' ' << y << ' ' << z;
+            ASSERT_NEAR(operator_on(v, o, c, x, y, z), -(f(c, x, y, z) - mean) / spacing[c], 2e-4)
+                << c << ' ' << x << ' ' << y << ' ' << z;
     }
   }
 }
 
 TEST_P(Navier, FollowsAUniformPushAndDiesAwayFromIt) {
   const Extent n{40, 32, 20};
-  const auto inside = [](int x, int y, int z) { return std::abs(x - 20) < 5 && std::abs(y - 16) < 5 && std::abs(z - 10) < 3; };
-  const std::vector<float> force = field_planes(n, [&](int x, int y, int z) { return Eigen::Vector3d(inside(x, y, z) ? 1 : 0, 0, 0); });
+  const auto inside = [](int x, int y, int z) {
+    return std::abs(x - 20) < 5 && std::abs(y - 16) < 5 && std::abs(z - 10) < 3;
+  };
+  const std::vector<float> force = field_planes(
+      n, [&](int x, int y, int z) { return Eigen::Vector3d(inside(x, y, z) ? 1 : 0, 0, 0); });
   const Field v = solve(ctx, n, force, {});
   EXPECT_GT(v(0, 20, 16, 10), 4 * v(0, 2, 2, 2));
   EXPECT_GT(v(0, 20, 16, 10), 20 * std::abs(v(1, 20, 16, 10)));
@@ -86,7 +100,8 @@ TEST_P(Navier, GivesWhatTheCpuGives) {
     float largest = 0;
     for (float value : b.values) largest = std::max(largest, std::abs(value));
     EXPECT_GT(largest, 0);
-    for (std::size_t i = 0; i < a.values.size(); ++i) ASSERT_NEAR(a.values[i], b.values[i], 2e-5 * largest);
+    for (std::size_t i = 0; i < a.values.size(); ++i)
+      ASSERT_NEAR(a.values[i], b.values[i], 2e-5 * largest);
   }
 }
 

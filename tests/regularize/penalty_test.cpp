@@ -1,4 +1,5 @@
-// Penalties: value against a double-precision oracle, force against its central differences, on every device.
+// Penalties: value against a double-precision oracle, force against its central differences, on
+// every device.
 #include <freeflow/regularize/penalty.h>
 
 #include <functional>
@@ -28,7 +29,9 @@ double at_node(const Coefficients& c, int component, int x, int y, int z, int ox
   double sum = 0;
   for (int k = 0; k < 3; ++k)
     for (int j = 0; j < 3; ++j)
-      for (int i = 0; i < 3; ++i) sum += w[ox][i] * w[oy][j] * w[oz][k] * coefficient(c, component, x + i - 1, y + j - 1, z + k - 1);
+      for (int i = 0; i < 3; ++i)
+        sum += w[ox][i] * w[oy][j] * w[oz][k] *
+               coefficient(c, component, x + i - 1, y + j - 1, z + k - 1);
   return sum / (std::pow(h[0], ox) * std::pow(h[1], oy) * std::pow(h[2], oz));
 }
 
@@ -75,11 +78,13 @@ Evaluated evaluate(Context& ctx, Penalty& penalty, const std::vector<float>& c, 
   force.fill_zero(ctx);
   Buffer<double> value(ctx, 1);
   penalty.prepare(ctx, lattice);
-  penalty.add_force(ctx, {{coefficients.data(), lattice}, spacing}, weight, {force.data(), lattice}, value.data());
+  penalty.add_force(ctx, {{coefficients.data(), lattice}, spacing}, weight, {force.data(), lattice},
+                    value.data());
   return {value.to_host(ctx)[0], force.to_host(ctx)};
 }
 
-void check_against(Context& ctx, Penalty& penalty, double (*oracle)(const Coefficients&), float amplitude) {
+void check_against(Context& ctx, Penalty& penalty, double (*oracle)(const Coefficients&),
+                   float amplitude) {
   const std::vector<float> c = random_values(3 * lattice.count(), 31, -amplitude, amplitude);
   const Evaluated e = evaluate(ctx, penalty, c, 2.5f);
   Coefficients x(c.begin(), c.end());
@@ -119,8 +124,9 @@ TEST_P(PenaltyOf, LogJacobianOfAFoldedLatticeStillPushesBack) {
 TEST_P(PenaltyOf, AnAffineMotionDoesNotBend) {
   Eigen::Matrix3d m;
   m << 0.1, -0.05, 0.02, 0.04, -0.2, 0.03, 0.05, 0.01, 0.15;
-  const std::vector<float> c =
-      field_planes(lattice, [&](int x, int y, int z) { return Eigen::Vector3d(m * Eigen::Vector3d(x * h[0], y * h[1], z * h[2])); });
+  const std::vector<float> c = field_planes(lattice, [&](int x, int y, int z) {
+    return Eigen::Vector3d(m * Eigen::Vector3d(x * h[0], y * h[1], z * h[2]));
+  });
   BendingEnergy bending;
   const Evaluated e = evaluate(ctx, bending, c, 1);
   EXPECT_LT(e.value, 1e-10);
@@ -132,7 +138,8 @@ TEST_P(PenaltyOf, GivesTheSameBitsAsTheCpu) {
   BendingEnergy bending;
   LogJacobianPenalty log_jacobian;
   for (Penalty* penalty : {static_cast<Penalty*>(&bending), static_cast<Penalty*>(&log_jacobian)}) {
-    const Evaluated here = evaluate(ctx, *penalty, c, 0.3f), there = evaluate(cpu, *penalty, c, 0.3f);
+    const Evaluated here = evaluate(ctx, *penalty, c, 0.3f),
+                    there = evaluate(cpu, *penalty, c, 0.3f);
     EXPECT_EQ(here.value, there.value);
     EXPECT_EQ(here.force, there.force);
   }

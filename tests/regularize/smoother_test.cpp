@@ -15,7 +15,8 @@ using namespace test;
 class Smoothing : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Smoothing);
 
-constexpr Smoother every_smoother[] = {Smoother::automatic, Smoother::recursive, Smoother::separable, Smoother::fft};
+constexpr Smoother every_smoother[] = {Smoother::automatic, Smoother::recursive,
+                                       Smoother::separable, Smoother::fft};
 
 /// The true convolution along one axis, the line going on with its last value.
 std::vector<double> convolved(const std::vector<double>& in, Extent n, int axis, double sigma) {
@@ -31,7 +32,8 @@ std::vector<double> convolved(const std::vector<double>& in, Extent n, int axis,
         for (int k = -radius; k <= radius; ++k) {
           int p[3] = {x, y, z};
           p[axis] = std::clamp(p[axis] + k, 0, n[axis] - 1);
-          sum += std::exp(-0.5 * k * k / (sigma * sigma)) * in[(std::size_t(p[2]) * n.y + p[1]) * n.x + p[0]];
+          sum += std::exp(-0.5 * k * k / (sigma * sigma)) *
+                 in[(std::size_t(p[2]) * n.y + p[1]) * n.x + p[0]];
         }
         out[(std::size_t(z) * n.y + y) * n.x + x] = sum / total;
       }
@@ -41,14 +43,17 @@ std::vector<double> convolved(const std::vector<double>& in, Extent n, int axis,
 TEST_P(Smoothing, IsTheConvolutionToTheBorder) {
   const Geometry g = plain_geometry({29, 21, 13});
   const std::vector<float> v = random_values(g.extent.count(), 5, -1, 1);
-  for (const Eigen::Vector3d& sigma : {Eigen::Vector3d(0.7, 1.7, 0.5), Eigen::Vector3d(3, 6, 1), Eigen::Vector3d(16, 0, 2)}) {
+  for (const Eigen::Vector3d& sigma :
+       {Eigen::Vector3d(0.7, 1.7, 0.5), Eigen::Vector3d(3, 6, 1), Eigen::Vector3d(16, 0, 2)}) {
     std::vector<double> expected(v.begin(), v.end());
-    for (int axis = 0; axis < 3; ++axis) expected = convolved(expected, g.extent, axis, sigma[axis]);
+    for (int axis = 0; axis < 3; ++axis)
+      expected = convolved(expected, g.extent, axis, sigma[axis]);
     for (const Smoother smoother : every_smoother) {
       Volume<float> image(ctx, g, v);
       smooth(ctx, image, sigma, smoother);
       const std::vector<float> out = image.to_host(ctx);
-      for (std::size_t i = 0; i < out.size(); ++i) ASSERT_NEAR(out[i], expected[i], 1e-3) << sigma.transpose() << ' ' << int(smoother);
+      for (std::size_t i = 0; i < out.size(); ++i)
+        ASSERT_NEAR(out[i], expected[i], 1e-3) << sigma.transpose() << ' ' << int(smoother);
     }
   }
 }
@@ -74,16 +79,20 @@ TEST_P(Smoothing, TreatsTheComponentsOfAFieldAlike) {
     for (int c = 0; c < 3; ++c) {
       Volume<float> plane(ctx, g, std::vector<float>(v.begin() + c * n, v.begin() + (c + 1) * n));
       smooth(ctx, plane, {1.2, 5, 2.5}, smoother);
-      EXPECT_EQ(plane.to_host(ctx), std::vector<float>(out.begin() + c * n, out.begin() + (c + 1) * n)) << c;
+      EXPECT_EQ(plane.to_host(ctx),
+                std::vector<float>(out.begin() + c * n, out.begin() + (c + 1) * n))
+          << c;
     }
   }
 }
 
 TEST_P(Smoothing, GivesTheSameBitsOnEveryDeviceAndForAnyThreads) {
-  for (const Extent extent : {Extent{61, 47, 33}, Extent{300, 5, 3}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
+  for (const Extent extent :
+       {Extent{61, 47, 33}, Extent{300, 5, 3}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
     const Geometry g = plain_geometry(extent);
     const std::vector<float> v = random_values(3 * extent.count(), 2, -1, 1);
-    for (const Smoother smoother : {Smoother::automatic, Smoother::recursive, Smoother::separable}) {
+    for (const Smoother smoother :
+         {Smoother::automatic, Smoother::recursive, Smoother::separable}) {
       const auto bits = [&](Context& c) {
         DisplacementField field(c, g, v);
         smooth(c, field, {1.7, 4.5, 0.7}, smoother);
@@ -100,11 +109,13 @@ TEST_P(Smoothing, GivesTheSameBitsOnEveryDeviceAndForAnyThreads) {
 TEST_P(Smoothing, FftIsTheSeparableWindowOnEveryDevice) {
   for (const Extent extent : {Extent{61, 47, 33}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
     const Geometry g = plain_geometry(extent);
-    DisplacementField expected(cpu, g, random_values(3 * extent.count(), 4, -1, 1)), out(ctx, g, expected.to_host(cpu));
+    DisplacementField expected(cpu, g, random_values(3 * extent.count(), 4, -1, 1)),
+        out(ctx, g, expected.to_host(cpu));
     smooth(cpu, expected, {1.7, 0, 9}, Smoother::separable);
     smooth(ctx, out, {1.7, 0, 9}, Smoother::fft);
     const std::vector<float> a = expected.to_host(cpu), b = out.to_host(ctx);
-    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2 * float_rounding) << extent.x;
+    for (std::size_t i = 0; i < a.size(); ++i)
+      ASSERT_NEAR(a[i], b[i], 2 * float_rounding) << extent.x;
   }
 }
 
@@ -113,7 +124,8 @@ TEST_P(Smoothing, AllocatesNothingAndWaitsForNothing) {
   for (const Smoother smoother : {Smoother::automatic, Smoother::fft}) {
     Context fresh(GetParam());
     Context rehearsal = fresh.rehearsal();
-    const GaussianFilter filter(fresh, g.extent, {1, 2, 6}, smoother), imagined(rehearsal, g.extent, {1, 2, 6}, smoother);
+    const GaussianFilter filter(fresh, g.extent, {1, 2, 6}, smoother),
+        imagined(rehearsal, g.extent, {1, 2, 6}, smoother);
     EXPECT_EQ(fresh.statistics().bytes_in_use, rehearsal.statistics().bytes_in_use);
     DisplacementField a(fresh, g, random_values(3 * g.extent.count(), 1)), b(fresh, g);
     const ContextStatistics before = fresh.statistics();

@@ -1,4 +1,5 @@
-// Sums of every scheme against an oracle, exact to the last count; eta and its force against double precision.
+// Sums of every scheme against an oracle, exact to the last count; eta and its force against double
+// precision.
 #include <freeflow/similarity/correlation_ratio.h>
 
 #include <freeflow/deform/warp.h>
@@ -25,7 +26,8 @@ struct Images {
 
 PointMap turned_map() {
   PointMap map;
-  const float m[3][4] = {{0.97f, -0.11f, 0.05f, 1.3f}, {0.1f, 1.02f, -0.04f, -2.6f}, {-0.03f, 0.06f, 0.95f, 0.7f}};
+  const float m[3][4] = {
+      {0.97f, -0.11f, 0.05f, 1.3f}, {0.1f, 1.02f, -0.04f, -2.6f}, {-0.03f, 0.06f, 0.95f, 0.7f}};
   std::copy(&m[0][0], &m[0][0] + 12, &map.m[0][0]);
   return map;
 }
@@ -33,7 +35,8 @@ PointMap turned_map() {
 enum class Content { random, constant, structured };
 
 /// Fixed values below `fixed_values`, moving ones in [low, high], with holes in both.
-Images make_images(Extent n, Content content, int fixed_values, float low, float high, bool displaced) {
+Images make_images(Extent n, Content content, int fixed_values, float low, float high,
+                   bool displaced) {
   Images s{n, {n.x + 3, n.y + 1, n.z + 2}, {}, {}, {}, turned_map()};
   std::vector<float> f = random_values(n.count(), 3, 0, float(fixed_values));
   s.moving = random_values(s.moving_extent.count(), 4, low, high);
@@ -41,9 +44,12 @@ Images make_images(Extent n, Content content, int fixed_values, float low, float
     std::fill(f.begin(), f.end(), float(fixed_values - 1));
     std::fill(s.moving.begin(), s.moving.end(), high);
   } else if (content == Content::structured) {
-    const auto ball = [](int x, int y, int z) { return std::clamp(head({0.7 * x - 15, 0.7 * y - 12, z - 8.0}, 9) / 5, 0.0, 1.0); };
+    const auto ball = [](int x, int y, int z) {
+      return std::clamp(head({0.7 * x - 15, 0.7 * y - 12, z - 8.0}, 9) / 5, 0.0, 1.0);
+    };
     f = voxelwise(n, [&](int x, int y, int z) { return ball(x, y, z) * fixed_values; });
-    s.moving = voxelwise(s.moving_extent, [&](int x, int y, int z) { return low + (high - low) * ball(x, y, z); });
+    s.moving = voxelwise(s.moving_extent,
+                         [&](int x, int y, int z) { return low + (high - low) * ball(x, y, z); });
   }
   for (float v : f) s.fixed.push_back(std::uint16_t(std::min(int(v), fixed_values - 1)));
   if (content != Content::constant) {
@@ -64,13 +70,20 @@ struct OnTheDevice {
   Buffer<float> moving, planes;
   RatioInput input;
 
-  OnTheDevice(Context& ctx, const Images& s) : fixed(ctx, s.fixed), moving(ctx, s.moving), planes(ctx, s.planes) {
-    input = {s.fixed_extent, fixed.data(), {moving.data(), s.moving_extent}, s.map, {planes.data(), s.fixed_extent}, nullptr, 1};
+  OnTheDevice(Context& ctx, const Images& s)
+      : fixed(ctx, s.fixed), moving(ctx, s.moving), planes(ctx, s.planes) {
+    input = {s.fixed_extent,
+             fixed.data(),
+             {moving.data(), s.moving_extent},
+             s.map,
+             {planes.data(), s.fixed_extent},
+             nullptr,
+             1};
   }
 };
 
-std::vector<std::uint64_t> sums_of(Context& ctx, RatioScheme scheme, const RatioShape& shape, const Images& images,
-                                   const RatioLaunch& launch = {}) {
+std::vector<std::uint64_t> sums_of(Context& ctx, RatioScheme scheme, const RatioShape& shape,
+                                   const Images& images, const RatioLaunch& launch = {}) {
   const OnTheDevice there(ctx, images);
   const RatioPlan plan(ctx, scheme, shape, there.input, launch);
   Buffer<std::uint64_t> sums(ctx, shape.words());
@@ -89,7 +102,8 @@ std::vector<std::uint64_t> oracle(const RatioShape& shape, const Images& s) {
   if (shape.nearest)
     for (std::size_t i = 0; i < s.fixed.size(); ++i) {
       const Extent n = s.moving_extent;
-      const float q[3] = {float(i % s.fixed_extent.x), float(i / s.fixed_extent.x % s.fixed_extent.y),
+      const float q[3] = {float(i % s.fixed_extent.x),
+                          float(i / s.fixed_extent.x % s.fixed_extent.y),
                           float(i / (std::size_t(s.fixed_extent.x) * s.fixed_extent.y))};
       int p[3];
       bool inside = true;
@@ -118,7 +132,9 @@ std::vector<std::uint64_t> oracle(const RatioShape& shape, const Images& s) {
 std::vector<RatioSchemeInfo> schemes_for(RatioDirection direction) {
   std::vector<RatioSchemeInfo> schemes(ratio_schemes().begin(), ratio_schemes().end());
   if (direction == RatioDirection::fixed_given_moving)
-    std::erase_if(schemes, [](const RatioSchemeInfo& info) { return info.scheme == RatioScheme::conflict_free; });
+    std::erase_if(schemes, [](const RatioSchemeInfo& info) {
+      return info.scheme == RatioScheme::conflict_free;
+    });
   return schemes;
 }
 
@@ -133,7 +149,8 @@ TEST_P(Ratio, SumsAreExact) {
           const Images images = binned(n, content, bins, displaced);
           const std::vector<std::uint64_t> expected = oracle({bins}, images);
           for (const RatioSchemeInfo& info : ratio_schemes())
-            ASSERT_EQ(sums_of(ctx, info.scheme, {bins}, images), expected) << info.name << ' ' << bins << " bins " << n.x;
+            ASSERT_EQ(sums_of(ctx, info.scheme, {bins}, images), expected)
+                << info.name << ' ' << bins << " bins " << n.x;
         }
 }
 
@@ -150,7 +167,8 @@ TEST_P(Ratio, AConstantImageDoesNotOverflow) {
   images.map = PointMap{};
   const std::uint64_t voxels = n.count(), y = 65534;
   for (const RatioSchemeInfo& info : ratio_schemes()) {
-    const std::vector<std::uint64_t> sums = sums_of(ctx, info.scheme, {64}, images, {.blocks = 7, .threads = 64});
+    const std::vector<std::uint64_t> sums =
+        sums_of(ctx, info.scheme, {64}, images, {.blocks = 7, .threads = 64});
     EXPECT_EQ(sums[63], voxels) << info.name;
     EXPECT_EQ(sums[64 + 63], voxels * y) << info.name;
     EXPECT_EQ(sums[128], voxels * y * y) << info.name;
@@ -159,9 +177,11 @@ TEST_P(Ratio, AConstantImageDoesNotOverflow) {
 
 TEST_P(Ratio, AConstantImageDoesNotOverflowWithWeightsOrWindows) {
   const Extent n{200, 150, 100};
-  for (const RatioDirection direction : {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving}) {
+  for (const RatioDirection direction :
+       {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving}) {
     const bool reverse = direction == RatioDirection::fixed_given_moving;
-    Images images = make_images(n, Content::constant, reverse ? 65535 : 64, 1, reverse ? 62 : RatioInput::most, false);
+    Images images = make_images(n, Content::constant, reverse ? 65535 : 64, 1,
+                                reverse ? 62 : RatioInput::most, false);
     images.map = PointMap{};
     const RatioShape shape{64, direction, false, {1, 1, 1}};
     const std::vector<std::uint64_t> expected = sums_of(cpu, RatioScheme::automatic, shape, images);
@@ -171,25 +191,31 @@ TEST_P(Ratio, AConstantImageDoesNotOverflowWithWeightsOrWindows) {
       sum += expected[64 + b];
     }
     EXPECT_EQ(sum, mass * 65534u);
-    EXPECT_EQ(expected[129], std::uint64_t((static_cast<unsigned __int128>(sum) * 65534u) >> 32) - (expected[128] >> 32));
+    EXPECT_EQ(expected[129], std::uint64_t((static_cast<unsigned __int128>(sum) * 65534u) >> 32) -
+                                 (expected[128] >> 32));
     for (const RatioSchemeInfo& info : schemes_for(direction))
-      EXPECT_EQ(sums_of(ctx, info.scheme, shape, images, {.blocks = 7, .threads = 64}), expected) << info.name;
+      EXPECT_EQ(sums_of(ctx, info.scheme, shape, images, {.blocks = 7, .threads = 64}), expected)
+          << info.name;
   }
 }
 
 TEST_P(Ratio, WeightedAndWindowedSumsAreThoseOfOneCpuThread) {
   Context one({}, 1);
-  for (const RatioDirection direction : {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving})
+  for (const RatioDirection direction :
+       {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving})
     for (const bool nearest : {false, true})
       for (const float border : {0.0f, 7.5f})
         for (int bins : {8, 64, 256}) {
           const bool reverse = direction == RatioDirection::fixed_given_moving;
-          const Images images = make_images({61, 47, 33}, Content::structured, reverse ? 65535 : bins, reverse ? 1 : 0,
-                                            reverse ? float(bins - 2) : RatioInput::most, true);
+          const Images images =
+              make_images({61, 47, 33}, Content::structured, reverse ? 65535 : bins,
+                          reverse ? 1 : 0, reverse ? float(bins - 2) : RatioInput::most, true);
           const RatioShape shape{bins, direction, nearest, {border, border, border / 2}};
-          const std::vector<std::uint64_t> expected = sums_of(one, RatioScheme::automatic, shape, images);
+          const std::vector<std::uint64_t> expected =
+              sums_of(one, RatioScheme::automatic, shape, images);
           for (const RatioSchemeInfo& info : schemes_for(direction))
-            ASSERT_EQ(sums_of(ctx, info.scheme, shape, images), expected) << info.name << ' ' << bins << ' ' << border;
+            ASSERT_EQ(sums_of(ctx, info.scheme, shape, images), expected)
+                << info.name << ' ' << bins << ' ' << border;
         }
 }
 
@@ -198,7 +224,8 @@ TEST_P(Ratio, AnyLaunchGivesTheSameSums) {
   const std::vector<std::uint64_t> expected = oracle({32}, images);
   for (const RatioSchemeInfo& info : ratio_schemes())
     for (const RatioLaunch& launch : {RatioLaunch{1, 32, 128}, {3, 1024, 8192}, {2048, 96, 384}})
-      EXPECT_EQ(sums_of(ctx, info.scheme, {32}, images, launch), expected) << info.name << ' ' << launch.blocks;
+      EXPECT_EQ(sums_of(ctx, info.scheme, {32}, images, launch), expected)
+          << info.name << ' ' << launch.blocks;
 }
 
 TEST_P(Ratio, CandidatesInOneLaunchAreThoseOfSingleOnes) {
@@ -222,7 +249,9 @@ TEST_P(Ratio, CandidatesInOneLaunchAreThoseOfSingleOnes) {
     for (int c = 0; c < 5; ++c) {
       images.map = maps[c];
       const auto begin = all.begin() + std::ptrdiff_t(c * shape.words());
-      ASSERT_EQ(std::vector<std::uint64_t>(begin, begin + std::ptrdiff_t(shape.words())), oracle(shape, images)) << info.name << ' ' << c;
+      ASSERT_EQ(std::vector<std::uint64_t>(begin, begin + std::ptrdiff_t(shape.words())),
+                oracle(shape, images))
+          << info.name << ' ' << c;
     }
     EXPECT_TRUE(std::isnan(statistics.to_host(ctx)[4].cost));
     EXPECT_GT(statistics.to_host(ctx)[1].cost, 0);
@@ -262,7 +291,8 @@ TEST_P(Ratio, FinishingGivesMeansAndLeavesZeros) {
   }
 }
 
-/// A pair whose moving image is clipped, so that the library's clipping commutes with interpolation.
+/// A pair whose moving image is clipped, so that the library's clipping commutes with
+/// interpolation.
 struct Scene : PairScene {
   Scene() {
     clip();
@@ -282,8 +312,10 @@ struct Scene : PairScene {
 class Oracle {
  public:
   Oracle(const Scene& s, const CorrelationRatioOptions& options)
-      : s_(s), options_(options), f_range_(s.range_of(s.f, s.fixed)), m_range_(s.range_of(s.m, s.moving)) {
-    for (std::size_t i = 0; i < s.f.size(); ++i) samples_.push_back(sample(i, Eigen::Vector3d::Zero()));
+      : s_(s), options_(options), f_range_(s.range_of(s.f, s.fixed)),
+        m_range_(s.range_of(s.m, s.moving)) {
+    for (std::size_t i = 0; i < s.f.size(); ++i)
+      samples_.push_back(sample(i, Eigen::Vector3d::Zero()));
   }
   double cost() const { return reference::one_minus_eta(samples_, options_.bins); }
   double cost_with(std::size_t i, const Eigen::Vector3d& extra) {
@@ -300,15 +332,18 @@ class Oracle {
     const double v = reference::trilinear({s_.moving.extent, s_.m}, p);
     if (std::isnan(v) || std::isnan(s_.f[i])) return {};
     const int bins = options_.bins;
-    const double w = reference::border_weight(p, s_.moving.extent, options_.border_mm * s_.moving.spacing.cwiseInverse());
+    const double w = reference::border_weight(
+        p, s_.moving.extent, options_.border_mm * s_.moving.spacing.cwiseInverse());
     const double y = (v - m_range_.low) / (m_range_.high - m_range_.low);
-    const double x = std::clamp((double(s_.f[i]) - f_range_.low) / (double(f_range_.high) - f_range_.low), 0.0, 1.0);
+    const double x = std::clamp(
+        (double(s_.f[i]) - f_range_.low) / (double(f_range_.high) - f_range_.low), 0.0, 1.0);
     reference::RatioSample r{std::vector<double>(bins), 0};
     if (options_.direction == RatioDirection::moving_given_fixed) {
       r.mass[std::size_t(x * (bins - 1) + 0.5)] = w;
       r.y = y;
     } else {
-      for (int b = 0; b < bins; ++b) r.mass[b] = w * reference::cubic_window(1 + y * (bins - 3) - b);
+      for (int b = 0; b < bins; ++b)
+        r.mass[b] = w * reference::cubic_window(1 + y * (bins - 3) - b);
       r.y = x;
     }
     return r;
@@ -340,21 +375,25 @@ double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<fl
 
 TEST_P(Ratio, MatchesTheOracleAndItsForceTheDifferences) {
   const Scene s;
-  for (const RatioDirection direction : {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving})
+  for (const RatioDirection direction :
+       {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving})
     for (const double border : {0.0, 6.0})
       for (int bins : {16, 64}) {
         CorrelationRatio measure({bins, RatioScheme::automatic, direction, border});
         Oracle oracle(s, {bins, RatioScheme::automatic, direction, border});
         const Evaluated e = evaluate(ctx, measure, s);
-        EXPECT_NEAR(e.cost, oracle.cost(), correlation_ratio_fixed_point) << int(direction) << ' ' << border << ' ' << bins;
-        EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative) << int(direction) << ' ' << border << ' ' << bins;
+        EXPECT_NEAR(e.cost, oracle.cost(), correlation_ratio_fixed_point)
+            << int(direction) << ' ' << border << ' ' << bins;
+        EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative)
+            << int(direction) << ' ' << border << ' ' << bins;
       }
 }
 
 TEST_P(Ratio, GivesTheSameBitsAsTheCpuForAnyThreadsAndScheme) {
   const Scene s;
   Context one({}, 1);
-  for (const RatioDirection direction : {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving}) {
+  for (const RatioDirection direction :
+       {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving}) {
     CorrelationRatio plain({64, RatioScheme::automatic, direction, 4});
     const Evaluated expected = evaluate(one, plain, s), many = evaluate(cpu, plain, s);
     EXPECT_EQ(many.cost, expected.cost);
@@ -384,7 +423,8 @@ TEST_P(Ratio, AFunctionCostsNothingAndNoiseEverything) {
 }
 
 TEST_P(Ratio, MaskedVoxelsNeitherCountNorMoveAndNoOverlapIsNotANumber) {
-  for (const RatioDirection direction : {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving}) {
+  for (const RatioDirection direction :
+       {RatioDirection::moving_given_fixed, RatioDirection::fixed_given_moving}) {
     Scene s;
     for (std::size_t i = 0; i < s.f.size(); i += 2) s.f[i] = NAN;
     CorrelationRatio measure({64, RatioScheme::automatic, direction, 3});
@@ -401,17 +441,25 @@ TEST_P(Ratio, MaskedVoxelsNeitherCountNorMoveAndNoOverlapIsNotANumber) {
 }
 
 TEST_P(Ratio, WhatASchemeCannotTakeIsRefused) {
-  EXPECT_THROW(CorrelationRatio({64, RatioScheme::conflict_free, RatioDirection::fixed_given_moving}), InvalidArgument);
+  EXPECT_THROW(
+      CorrelationRatio({64, RatioScheme::conflict_free, RatioDirection::fixed_given_moving}),
+      InvalidArgument);
   EXPECT_THROW(CorrelationRatio({1}), InvalidArgument);
   EXPECT_THROW(CorrelationRatio({257}), InvalidArgument);
-  EXPECT_THROW(CorrelationRatio({64, RatioScheme::automatic, RatioDirection::moving_given_fixed, -1}), InvalidArgument);
+  EXPECT_THROW(
+      CorrelationRatio({64, RatioScheme::automatic, RatioDirection::moving_given_fixed, -1}),
+      InvalidArgument);
   const OnTheDevice there(ctx, binned({8, 8, 8}, Content::random, 8));
-  EXPECT_THROW(RatioPlan(ctx, RatioScheme::conflict_free, {8, RatioDirection::fixed_given_moving}, there.input), InvalidArgument);
-  EXPECT_THROW(RatioPlan(ctx, RatioScheme::automatic, {8}, there.input, {.threads = 48}), InvalidArgument);
+  EXPECT_THROW(RatioPlan(ctx, RatioScheme::conflict_free, {8, RatioDirection::fixed_given_moving},
+                         there.input),
+               InvalidArgument);
+  EXPECT_THROW(RatioPlan(ctx, RatioScheme::automatic, {8}, there.input, {.threads = 48}),
+               InvalidArgument);
 }
 
 TEST(RatioSchemes, NamesRoundTrip) {
-  for (const RatioSchemeInfo& info : ratio_schemes()) EXPECT_EQ(parse_ratio_scheme(info.name), info.scheme);
+  for (const RatioSchemeInfo& info : ratio_schemes())
+    EXPECT_EQ(parse_ratio_scheme(info.name), info.scheme);
   EXPECT_FALSE(parse_ratio_scheme("fastest"));
 }
 

@@ -1,4 +1,5 @@
-// Two images, a displacement between them, and the information measures of the pair in double, one voxel changed at a time.
+// Two images, a displacement between them, and the information measures of the pair in double, one
+// voxel changed at a time.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,8 @@ namespace freeflow::test {
 /// A pair of images with the ranges of their bins, sampled trilinearly or by a spline.
 struct Scene : PairScene {
   IntensityRange f_range, m_range;
-  std::shared_ptr<const reference::Tricubic> cubic;  ///< how the moving image is sampled; null: trilinear
+  std::shared_ptr<const reference::Tricubic>
+      cubic;  ///< how the moving image is sampled; null: trilinear
 
   Scene() {
     Context cpu;
@@ -24,19 +26,26 @@ struct Scene : PairScene {
     m_range = robust_range(cpu, Volume<float>(cpu, moving, m), "moving");
   }
 
-  double sample(const Eigen::Vector3d& p) const { return cubic ? (*cubic)(p) : reference::trilinear({moving.extent, m}, p); }
-  double warped(std::size_t i, const Eigen::Vector3d& extra) const { return sample(position(i, extra)); }
+  double sample(const Eigen::Vector3d& p) const {
+    return cubic ? (*cubic)(p) : reference::trilinear({moving.extent, m}, p);
+  }
+  double warped(std::size_t i, const Eigen::Vector3d& extra) const {
+    return sample(position(i, extra));
+  }
 };
 
 /// The oracle's energy with one voxel displaced a little more.
 class InformationOracle {
  public:
-  InformationOracle(const Scene& s, const MutualInformationOptions& o) : s_(s), o_(o), density_(o.fixed_bins, o.moving_bins) {
+  InformationOracle(const Scene& s, const MutualInformationOptions& o)
+      : s_(s), o_(o), density_(o.fixed_bins, o.moving_bins) {
     const float scale = float(o.moving_bins - 3) / (s.m_range.high - s.m_range.low);
     for (float v : s.m) moving_in_bins_.push_back(std::fma(v - s.m_range.low, scale, 1.0f));
     for (std::size_t i = 0; i < s.f.size(); ++i) {
-      const double b = (s.f[i] - s.f_range.low) * (o.fixed_bins - 1) / double(s.f_range.high - s.f_range.low);
-      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, o.fixed_bins - 1.0) + 0.5) : -1);
+      const double b =
+          (s.f[i] - s.f_range.low) * (o.fixed_bins - 1) / double(s.f_range.high - s.f_range.low);
+      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, o.fixed_bins - 1.0) + 0.5)
+                                             : -1);
       add(density_, i, s.position(i), 1);
     }
   }
@@ -53,7 +62,8 @@ class InformationOracle {
     reference::JointDensity changed = density_;
     const double value = s_.warped(i, Eigen::Vector3d::Zero());
     changed.add_window(fixed_[i], in_bins(value), o_.estimator == Estimator::parzen_both, -1);
-    changed.add_window(fixed_[i], in_bins(value + change), o_.estimator == Estimator::parzen_both, 1);
+    changed.add_window(fixed_[i], in_bins(value + change), o_.estimator == Estimator::parzen_both,
+                       1);
     return cost_of(changed);
   }
 
@@ -65,13 +75,15 @@ class InformationOracle {
            : o_.measure == Information::conditional_moving ? h.joint - h.fixed
                                                            : h.joint - h.moving;
   }
-  /// The library clips intensities at the voxels, before interpolating; the scene's moving image is clipped when it is made. What a spline
-  /// overshoots is clipped here.
+  /// The library clips intensities at the voxels, before interpolating; the scene's moving image is
+  /// clipped when it is made. What a spline overshoots is clipped here.
   double in_bins(double v) const {
-    return std::clamp(1 + (v - s_.m_range.low) * (o_.moving_bins - 3) / double(s_.m_range.high - s_.m_range.low), 1.0,
-                      o_.moving_bins - 2.0);
+    return std::clamp(
+        1 + (v - s_.m_range.low) * (o_.moving_bins - 3) / double(s_.m_range.high - s_.m_range.low),
+        1.0, o_.moving_bins - 2.0);
   }
-  void add(reference::JointDensity& density, std::size_t i, const Eigen::Vector3d& p, double times) const {
+  void add(reference::JointDensity& density, std::size_t i, const Eigen::Vector3d& p,
+           double times) const {
     const double value = s_.sample(p);
     if (fixed_[i] < 0 || std::isnan(value)) return;
     if (o_.estimator == Estimator::hard)
@@ -81,13 +93,17 @@ class InformationOracle {
     else
       add_neighbours(density, fixed_[i], p, times);
   }
-  void add_neighbours(reference::JointDensity& density, int f, const Eigen::Vector3d& p, double times) const {
+  void add_neighbours(reference::JointDensity& density, int f, const Eigen::Vector3d& p,
+                      double times) const {
     const Extent n = s_.moving.extent;
-    const Eigen::Vector3d q = p.cwiseMax(Eigen::Vector3d::Zero()).cwiseMin(Eigen::Vector3d(n.x - 1, n.y - 1, n.z - 1));
-    const int low[3] = {std::min(int(q.x()), n.x - 2), std::min(int(q.y()), n.y - 2), std::min(int(q.z()), n.z - 2)};
+    const Eigen::Vector3d q =
+        p.cwiseMax(Eigen::Vector3d::Zero()).cwiseMin(Eigen::Vector3d(n.x - 1, n.y - 1, n.z - 1));
+    const int low[3] = {std::min(int(q.x()), n.x - 2), std::min(int(q.y()), n.y - 2),
+                        std::min(int(q.z()), n.z - 2)};
     for (int k = 0; k < 8; ++k) {
       const int x = low[0] + (k & 1), y = low[1] + (k >> 1 & 1), z = low[2] + (k >> 2);
-      const double w = (1 - std::abs(q.x() - x)) * (1 - std::abs(q.y() - y)) * (1 - std::abs(q.z() - z));
+      const double w =
+          (1 - std::abs(q.x() - x)) * (1 - std::abs(q.y() - y)) * (1 - std::abs(q.z() - z));
       density.add(f, int(moving_in_bins_[(std::size_t(z) * n.y + y) * n.x + x] + 0.5f), times * w);
     }
   }
@@ -115,11 +131,13 @@ double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<fl
   return std::sqrt(error / norm);
 }
 
-/// The scene with its moving image clipped to the robust range, so that clipping commutes with interpolation.
+/// The scene with its moving image clipped to the robust range, so that clipping commutes with
+/// interpolation.
 inline Scene clipped_scene() {
   Scene s;
   Context cpu;
-  for (int round = 0; round < 3; ++round) {  // the range of the clipped image is a little narrower once more
+  for (int round = 0; round < 3;
+       ++round) {  // the range of the clipped image is a little narrower once more
     for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
     s.m_range = robust_range(cpu, Volume<float>(cpu, s.moving, s.m), "moving");
   }

@@ -1,4 +1,5 @@
-// LNCC and its force against the double-precision oracle, over windows, masks, borders and overlaps.
+// LNCC and its force against the double-precision oracle, over windows, masks, borders and
+// overlaps.
 #include <freeflow/similarity/lncc.h>
 
 #include <memory>
@@ -15,7 +16,8 @@ namespace {
 using namespace test;
 
 struct Scene : PairScene {
-  explicit Scene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14}) : PairScene(n, moving_n, 2, 300, 40) {}
+  explicit Scene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14})
+      : PairScene(n, moving_n, 2, 300, 40) {}
 };
 
 Evaluated evaluate(Context& ctx, const LnccOptions& options, const Scene& s) {
@@ -35,14 +37,16 @@ class Oracle {
       f.push_back(scaled(s.f[i], f_range_));
       m.push_back(warped(i));
     }
-    lncc_ = std::make_unique<reference::Lncc>(s.fixed.extent, f, m, options.radius, options.window == LnccWindow::gaussian ? 3 : 1,
+    lncc_ = std::make_unique<reference::Lncc>(s.fixed.extent, f, m, options.radius,
+                                              options.window == LnccWindow::gaussian ? 3 : 1,
                                               options.epsilon);
   }
   const reference::Lncc& lncc() const { return *lncc_; }
   double warped(std::size_t i, const Eigen::Vector3d& extra = Eigen::Vector3d::Zero()) const {
     return scaled(reference::trilinear({s_.moving.extent, s_.m}, s_.position(i, extra)), m_range_);
   }
-  /// |force + dE/du| / |dE/du| over every `stride`-th voxel; 0 is demanded where the voxel does not count.
+  /// |force + dE/du| / |dE/du| over every `stride`-th voxel; 0 is demanded where the voxel does not
+  /// count.
   double force_error(const std::vector<float>& force, std::size_t stride) const {
     const std::size_t n = s_.f.size();
     double error = 0, norm = 0;
@@ -65,14 +69,16 @@ class Oracle {
 
  private:
   static double scaled(double v, const IntensityRange& r) {
-    return std::isfinite(v) ? std::clamp((v - r.low) / (double(r.high) - r.low) - 0.5, -2.0, 2.0) : NAN;
+    return std::isfinite(v) ? std::clamp((v - r.low) / (double(r.high) - r.low) - 0.5, -2.0, 2.0)
+                            : NAN;
   }
   const Scene& s_;
   IntensityRange f_range_, m_range_;
   std::unique_ptr<reference::Lncc> lncc_;
 };
 
-void expect_oracle(Context& ctx, const LnccOptions& options, const Scene& s, std::size_t stride = 17) {
+void expect_oracle(Context& ctx, const LnccOptions& options, const Scene& s,
+                   std::size_t stride = 17) {
   const Oracle oracle(s, options);
   const Evaluated e = evaluate(ctx, options, s);
   EXPECT_NEAR(e.cost, oracle.lncc().cost(), lncc_value) << "radius " << options.radius;
@@ -91,7 +97,8 @@ TEST_P(LnccMeasure, MatchesTheOracleAndItsForceTheDifferences) {
 
 TEST_P(LnccMeasure, SegmentsMeet) {
   for (Extent n : {Extent{150, 3, 2}, Extent{2, 150, 3}, Extent{3, 2, 150}, Extent{300, 2, 2}})
-    for (int radius : {2, 35}) expect_oracle(ctx, {LnccWindow::box, radius}, Scene(n, {n.x + 2, n.y + 2, n.z + 2}));
+    for (int radius : {2, 35})
+      expect_oracle(ctx, {LnccWindow::box, radius}, Scene(n, {n.x + 2, n.y + 2, n.z + 2}));
   expect_oracle(ctx, {LnccWindow::gaussian, 3}, Scene({70, 4, 3}, {72, 6, 5}));
 }
 
@@ -153,7 +160,8 @@ TEST_P(LnccMeasure, ImagesThatAgreeReachMinusOneWhateverTheLocalScale) {
   const double same = evaluate(ctx, {LnccWindow::box, 2, 1e-4}, s).cost;
   for (float& v : s.m) v = 1000 - 3 * v;
   EXPECT_NEAR(evaluate(ctx, {LnccWindow::box, 2, 1e-4}, s).cost, same, 1e-4);
-  for (std::size_t i = 0; i < s.m.size(); ++i) s.m[i] = s.f[i] * (1 + 0.01f * float(i % 31)) + 2 * float(i / (31 * 27));  // a bias field
+  for (std::size_t i = 0; i < s.m.size(); ++i)
+    s.m[i] = s.f[i] * (1 + 0.01f * float(i % 31)) + 2 * float(i / (31 * 27));  // a bias field
   EXPECT_LT(evaluate(ctx, {LnccWindow::box, 2}, s).cost, -0.95);
   s.m = random_values(s.m.size(), 5);
   EXPECT_GT(evaluate(ctx, {LnccWindow::box, 2}, s).cost, -0.1);
@@ -172,12 +180,15 @@ TEST_P(LnccMeasure, AHotVoxelSpoilsNoMoreThanItsWindow) {
 
 TEST_P(LnccMeasure, GivesTheSameBitsAsTheCpuForAnyThreads) {
   Context one({}, 1), three({}, 3);
-  for (const Extent& n : {Extent{21, 19, 11}, Extent{61, 47, 33}, Extent{270, 70, 5}, Extent{5, 140, 70}}) {
+  for (const Extent& n :
+       {Extent{21, 19, 11}, Extent{61, 47, 33}, Extent{270, 70, 5}, Extent{5, 140, 70}}) {
     Scene s(n, {n.x + 4, n.y, n.z + 3});
     for (std::size_t i = 0; i < s.f.size(); i += 101) s.f[i] = NAN;
-    for (const LnccOptions& options : {LnccOptions{LnccWindow::box, 2}, LnccOptions{LnccWindow::box, 7}, LnccOptions{LnccWindow::box, 64},
-                                       LnccOptions{LnccWindow::gaussian, 2}}) {
-      const Evaluated expected = evaluate(one, options, s), here = evaluate(ctx, options, s), many = evaluate(three, options, s);
+    for (const LnccOptions& options :
+         {LnccOptions{LnccWindow::box, 2}, LnccOptions{LnccWindow::box, 7},
+          LnccOptions{LnccWindow::box, 64}, LnccOptions{LnccWindow::gaussian, 2}}) {
+      const Evaluated expected = evaluate(one, options, s), here = evaluate(ctx, options, s),
+                      many = evaluate(three, options, s);
       EXPECT_EQ(here.cost, expected.cost);
       EXPECT_EQ(here.force, expected.force);
       EXPECT_EQ(many.cost, expected.cost);

@@ -18,11 +18,15 @@ struct PairScene {
   std::vector<float> f, m, planes;
   PointMap map;
 
-  explicit PairScene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14}, double frequency = 1, double mean = 3, double contrast = 1)
-      : fixed(oblique_geometry(n, {1, 1.2, 2})), moving(oblique_geometry(moving_n, {0.9, 1.3, 1.8})),
+  explicit PairScene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14}, double frequency = 1,
+                     double mean = 3, double contrast = 1)
+      : fixed(oblique_geometry(n, {1, 1.2, 2})),
+        moving(oblique_geometry(moving_n, {0.9, 1.3, 1.8})),
         map(index_map(fixed, Eigen::Affine3d::Identity(), moving)) {
     Context cpu;
-    f = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) { return mean + contrast * texture(frequency * p); }).to_host(cpu);
+    f = sample_world(cpu, fixed, [&](const Eigen::Vector3d& p) {
+          return mean + contrast * texture(frequency * p);
+        }).to_host(cpu);
     m = sample_world(cpu, moving, [&](const Eigen::Vector3d& p) {
           return std::exp(0.5 * texture(frequency * p + Eigen::Vector3d(1, 0.5, -1)));
         }).to_host(cpu);
@@ -30,12 +34,15 @@ struct PairScene {
   }
 
   /// Where a voxel, displaced a little more, lies, in voxels of the moving image.
-  Eigen::Vector3d position(std::size_t i, const Eigen::Vector3d& extra = Eigen::Vector3d::Zero()) const {
+  Eigen::Vector3d position(std::size_t i,
+                           const Eigen::Vector3d& extra = Eigen::Vector3d::Zero()) const {
     const std::size_t n = fixed.extent.count(), row = fixed.extent.x, slice = row * fixed.extent.y;
-    const Eigen::Vector3d q = Eigen::Vector3d(double(i % row), double(i % slice / row), double(i / slice)) +
-                              Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
+    const Eigen::Vector3d q =
+        Eigen::Vector3d(double(i % row), double(i % slice / row), double(i / slice)) +
+        Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
     Eigen::Vector3d p;
-    for (int r = 0; r < 3; ++r) p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
+    for (int r = 0; r < 3; ++r)
+      p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
     return p;
   }
 };
@@ -45,7 +52,8 @@ struct Evaluated {
   std::vector<float> force;
 };
 
-/// Prepares and evaluates, with the force, without, and with it again: the same each time, without allocating or waiting.
+/// Prepares and evaluates, with the force, without, and with it again: the same each time, without
+/// allocating or waiting.
 inline Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const PairScene& s) {
   const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
   measure.read_ranges(ctx, f, m);
@@ -61,7 +69,8 @@ inline Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const PairSc
   EXPECT_EQ(ctx.statistics().synchronizations, before.synchronizations);
   const std::vector<double> costs = cost.to_host(ctx);
   const auto same = [](double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); };
-  EXPECT_TRUE(same(costs[0], costs[1])) << "the value must not depend on whether the force is asked for";
+  EXPECT_TRUE(same(costs[0], costs[1]))
+      << "the value must not depend on whether the force is asked for";
   EXPECT_TRUE(same(costs[0], costs[2])) << "nor on what was evaluated before";
   const std::vector<float> first = force.to_host(ctx);
   EXPECT_EQ(first, again.to_host(ctx));

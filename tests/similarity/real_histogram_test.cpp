@@ -14,7 +14,9 @@ FREEFLOW_ON_EVERY_DEVICE(RealHistogram);
 
 TEST_P(RealHistogram, BrainsAreCountedExactly) {
   const std::optional<BytePair> brains = oasis_byte_pair();
-  if (!brains) GTEST_SKIP() << "no real images: put them in ../shared/data or name their folder in FREEFLOW_DATA";
+  if (!brains)
+    GTEST_SKIP()
+        << "no real images: put them in ../shared/data or name their folder in FREEFLOW_DATA";
   for (int bins : {64, 256}) {
     std::vector<std::uint8_t> f = brains->fixed, m = brains->moving;
     for (std::uint8_t& v : f) v = std::uint8_t(v * bins / 256);
@@ -25,7 +27,8 @@ TEST_P(RealHistogram, BrainsAreCountedExactly) {
     const Buffer<std::uint8_t> fixed(ctx, f), moving(ctx, m);
     Buffer<std::uint64_t> histogram(ctx, shape.bins());
     for (const HistogramSchemeInfo& info : histogram_schemes()) {
-      JointHistogram(ctx, info.scheme, shape, f.size()).count(ctx, BinnedPair{fixed.data(), moving.data(), f.size()}, histogram.data());
+      JointHistogram(ctx, info.scheme, shape, f.size())
+          .count(ctx, BinnedPair{fixed.data(), moving.data(), f.size()}, histogram.data());
       ASSERT_EQ(histogram.to_host(ctx), expected) << info.name;
     }
   }

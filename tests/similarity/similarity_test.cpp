@@ -1,4 +1,5 @@
-// Values against double-precision oracles, forces against central differences of those oracles, masks and ranges.
+// Values against double-precision oracles, forces against central differences of those oracles,
+// masks and ranges.
 #include <freeflow/similarity/overlap.h>
 #include <freeflow/similarity/ssd.h>
 
@@ -25,10 +26,14 @@ class SsdOracle {
     }
   }
   double cost() const { return sum_ / count_; }
-  double cost_with(std::size_t i, const Eigen::Vector3d& extra) const { return (sum_ - squares_[i] + square(i, extra)) / count_; }
+  double cost_with(std::size_t i, const Eigen::Vector3d& extra) const {
+    return (sum_ - squares_[i] + square(i, extra)) / count_;
+  }
 
  private:
-  double square(std::size_t i, const Eigen::Vector3d& extra) const { return std::pow(scale_ * (s_.f[i] - s_.warped(i, extra)), 2); }
+  double square(std::size_t i, const Eigen::Vector3d& extra) const {
+    return std::pow(scale_ * (s_.f[i] - s_.warped(i, extra)), 2);
+  }
   const Scene& s_;
   double scale_, sum_ = 0, count_ = 0;
   std::vector<double> squares_;
@@ -37,7 +42,8 @@ class SsdOracle {
 class Similarity : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Similarity);
 
-constexpr Information every_measure[] = {Information::nmi, Information::mi, Information::conditional_moving,
+constexpr Information every_measure[] = {Information::nmi, Information::mi,
+                                         Information::conditional_moving,
                                          Information::conditional_fixed};
 
 TEST_P(Similarity, InformationMatchesTheOracleAndItsForceTheDifferences) {
@@ -49,8 +55,10 @@ TEST_P(Similarity, InformationMatchesTheOracleAndItsForceTheDifferences) {
         MutualInformation information(options);
         const InformationOracle oracle(s, options);
         const Evaluated e = evaluate(ctx, information, s);
-        const std::string what = std::to_string(int(estimator)) + ' ' + std::to_string(int(measure)) + ' ' + std::to_string(nf);
-        EXPECT_NEAR(e.cost, oracle.cost(), nmi_fixed_point * 10) << what;  // 10: float bins of the warped image on only 4000 voxels
+        const std::string what = std::to_string(int(estimator)) + ' ' +
+                                 std::to_string(int(measure)) + ' ' + std::to_string(nf);
+        EXPECT_NEAR(e.cost, oracle.cost(), nmi_fixed_point * 10)
+            << what;  // 10: float bins of the warped image on only 4000 voxels
         EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative) << what;
       }
 }
@@ -91,7 +99,8 @@ TEST_P(Similarity, IntensityDerivativeMatchesTheDifferences) {
           EXPECT_EQ(d[i], 0.0f);
           continue;
         }
-        const double expected = (oracle.cost_with_intensity(i, h) - oracle.cost_with_intensity(i, -h)) / (2 * h);
+        const double expected =
+            (oracle.cost_with_intensity(i, h) - oracle.cost_with_intensity(i, -h)) / (2 * h);
         error += std::pow(expected - d[i], 2);
         norm += expected * expected;
       }
@@ -99,13 +108,15 @@ TEST_P(Similarity, IntensityDerivativeMatchesTheDifferences) {
     }
 }
 
-// Counts have no derivative; the force of the counts smoothed afterwards must point where that of a smooth estimate does.
+// Counts have no derivative; the force of the counts smoothed afterwards must point where that of a
+// smooth estimate does.
 TEST_P(Similarity, HardEstimateHasTheValueOfTheCountsAndASmoothForce) {
   const Scene s = clipped_scene();
   const MutualInformationOptions options{Information::mi, 32, 32, Estimator::hard};
   MutualInformation hard(options), soft({Information::mi, 32, 32, Estimator::parzen_both});
   const Evaluated e = evaluate(ctx, hard, s), smooth = evaluate(ctx, soft, s);
-  EXPECT_NEAR(e.cost, InformationOracle(s, options).cost(), 2e-3);  // a voxel on the edge of two bins may fall on either side
+  EXPECT_NEAR(e.cost, InformationOracle(s, options).cost(),
+              2e-3);  // a voxel on the edge of two bins may fall on either side
   double dot = 0, a = 0, b = 0;
   for (std::size_t i = 0; i < e.force.size(); ++i) {
     dot += double(e.force[i]) * smooth.force[i];
@@ -122,7 +133,8 @@ TEST_P(Similarity, EverySchemeGivesTheSameNmi) {
     std::vector<Evaluated> all;
     for (const HistogramSchemeInfo& info : histogram_schemes()) {
       if (estimator != Estimator::hard && !info.takes_weights) {
-        EXPECT_THROW(MutualInformation({Information::nmi, 32, 32, estimator, info.scheme}), InvalidArgument);
+        EXPECT_THROW(MutualInformation({Information::nmi, 32, 32, estimator, info.scheme}),
+                     InvalidArgument);
         continue;
       }
       MutualInformation nmi({Information::nmi, 32, 32, estimator, info.scheme});
@@ -150,7 +162,8 @@ TEST_P(Similarity, SsdForceDoesNotUnderflow) {
     for (float& v : *image) v *= 1e30f;
   const Evaluated huge = evaluate(ctx, ssd, s);
   EXPECT_NEAR(huge.cost, usual.cost, 1e-5 * usual.cost);
-  for (std::size_t i = 0; i < huge.force.size(); ++i) ASSERT_NEAR(huge.force[i], usual.force[i], 1e-8);
+  for (std::size_t i = 0; i < huge.force.size(); ++i)
+    ASSERT_NEAR(huge.force[i], usual.force[i], 1e-8);
 }
 
 TEST_P(Similarity, ImagesThatAgreeHaveTheBestNmi) {
@@ -193,7 +206,8 @@ TEST_P(Similarity, NoOverlapIsNotANumber) {
   const DisplacementField u(ctx, s.fixed, s.planes);
   MutualInformation nmi;
   Ssd ssd;
-  for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
+  for (SimilarityMeasure* measure :
+       {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
     measure->read_ranges(ctx, f, m);
     measure->prepare(ctx, {f, m, s.map});
     Buffer<double> cost(ctx, 1);
@@ -205,7 +219,8 @@ TEST_P(Similarity, NoOverlapIsNotANumber) {
 TEST_P(Similarity, OverlapIsTheShareOfFixedVoxels) {
   const Geometry g = plain_geometry({10, 8, 6});
   const Volume<float> image(ctx, g, random_values(g.extent.count(), 1));
-  DisplacementField u(ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(3, 0, 0); }));
+  DisplacementField u(
+      ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(3, 0, 0); }));
   EXPECT_DOUBLE_EQ(overlap_fraction(ctx, {image, image, PointMap{}}, u.view()), 0.7);
 }
 
@@ -227,20 +242,27 @@ TEST_P(Similarity, RobustRangeLeavesTheTailsOut) {
   v[79] = 3e38f;
   v[80] = -3e38f;
   EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, v), "it"), RegistrationError);
-  EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), 7)), "it"), RegistrationError);
-  EXPECT_THROW(robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), NAN)), "it"), RegistrationError);
+  EXPECT_THROW(
+      robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), 7)), "it"),
+      RegistrationError);
+  EXPECT_THROW(
+      robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), NAN)), "it"),
+      RegistrationError);
 }
 
 TEST_P(Similarity, GivesTheSameBitsAsTheCpuForAnyThreads) {
   const Scene s;
   std::vector<std::unique_ptr<SimilarityMeasure>> measures;
   measures.push_back(std::make_unique<Ssd>());
-  for (Estimator estimator : {Estimator::hard, Estimator::parzen, Estimator::parzen_both, Estimator::partial_volume})
+  for (Estimator estimator :
+       {Estimator::hard, Estimator::parzen, Estimator::parzen_both, Estimator::partial_volume})
     for (Information measure : every_measure)
-      measures.push_back(std::make_unique<MutualInformation>(MutualInformationOptions{measure, 64, 48, estimator}));
+      measures.push_back(std::make_unique<MutualInformation>(
+          MutualInformationOptions{measure, 64, 48, estimator}));
   Context one({}, 1);
   for (const auto& measure : measures) {
-    const Evaluated expected = evaluate(one, *measure, s), here = evaluate(ctx, *measure, s), many = evaluate(cpu, *measure, s);
+    const Evaluated expected = evaluate(one, *measure, s), here = evaluate(ctx, *measure, s),
+                    many = evaluate(cpu, *measure, s);
     EXPECT_EQ(here.cost, expected.cost);
     EXPECT_EQ(here.force, expected.force);
     EXPECT_EQ(many.cost, expected.cost);
@@ -254,7 +276,8 @@ TEST_P(Similarity, TheMapMayMoveWithoutAField) {
   const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
   MutualInformation nmi;
   Ssd ssd;
-  for (SimilarityMeasure* measure : {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
+  for (SimilarityMeasure* measure :
+       {static_cast<SimilarityMeasure*>(&nmi), static_cast<SimilarityMeasure*>(&ssd)}) {
     const Evaluated expected = evaluate(ctx, *measure, s);
     PointMap elsewhere = s.map;
     elsewhere.m[0][3] += 2;

@@ -1,4 +1,5 @@
-// Information of a moving image sampled by its cubic B-spline: value and force against a spline solved densely in double.
+// Information of a moving image sampled by its cubic B-spline: value and force against a spline
+// solved densely in double.
 #include "similarity/information_scene.h"
 #include "support/devices.h"
 #include "support/tolerances.h"
@@ -14,8 +15,14 @@ Scene cubic_scene() {
   return s;
 }
 
-MutualInformationOptions cubic(Information measure, Estimator estimator, int fixed_bins = 24, int moving_bins = 40) {
-  return {measure, fixed_bins, moving_bins, estimator, HistogramScheme::automatic, Interpolation::cubic};
+MutualInformationOptions cubic(Information measure, Estimator estimator, int fixed_bins = 24,
+                               int moving_bins = 40) {
+  return {measure,
+          fixed_bins,
+          moving_bins,
+          estimator,
+          HistogramScheme::automatic,
+          Interpolation::cubic};
 }
 
 class Tricubic : public OnDevice {};
@@ -31,7 +38,8 @@ TEST_P(Tricubic, InformationMatchesTheOracleAndItsForceTheDifferences) {
       EXPECT_NEAR(e.cost, oracle.cost(), nmi_fixed_point * 10);  // as for trilinear samples
       EXPECT_LT(relative_force_error(s, oracle, e.force), gradient_relative);
       MutualInformation trilinear({measure, 24, 40, estimator});
-      EXPECT_GT(std::abs(evaluate(ctx, trilinear, s).cost - e.cost), 1e-4) << "the two ways of sampling must be told apart";
+      EXPECT_GT(std::abs(evaluate(ctx, trilinear, s).cost - e.cost), 1e-4)
+          << "the two ways of sampling must be told apart";
     }
 }
 
@@ -39,7 +47,8 @@ TEST_P(Tricubic, AnAffineMapHasTheValueOfTheOracle) {
   Scene s = cubic_scene();
   std::fill(s.planes.begin(), s.planes.end(), 0.0f);
   Eigen::Affine3d world =
-      Eigen::Translation3d(0.7, -0.4, 1.1) * Eigen::Affine3d(Eigen::AngleAxisd(0.1, Eigen::Vector3d(1, 2, -1).normalized()));
+      Eigen::Translation3d(0.7, -0.4, 1.1) *
+      Eigen::Affine3d(Eigen::AngleAxisd(0.1, Eigen::Vector3d(1, 2, -1).normalized()));
   world.linear() *= Eigen::Vector3d(1.05, 0.96, 1.02).asDiagonal();
   s.map = index_map(s.fixed, world, s.moving);
   MutualInformation nmi(cubic(Information::nmi, Estimator::parzen, 64, 64));
@@ -49,7 +58,9 @@ TEST_P(Tricubic, AnAffineMapHasTheValueOfTheOracle) {
   nmi.set_map(s.map);
   Buffer<double> cost(ctx, 1);
   nmi.evaluate(ctx, {nullptr, s.fixed.extent}, {nullptr, s.fixed.extent}, cost.data());
-  EXPECT_NEAR(cost.to_host(ctx)[0], InformationOracle(s, cubic(Information::nmi, Estimator::parzen, 64, 64)).cost(), nmi_fixed_point * 10);
+  EXPECT_NEAR(cost.to_host(ctx)[0],
+              InformationOracle(s, cubic(Information::nmi, Estimator::parzen, 64, 64)).cost(),
+              nmi_fixed_point * 10);
 }
 
 TEST_P(Tricubic, IntensityDerivativeMatchesTheDifferences) {
@@ -59,20 +70,23 @@ TEST_P(Tricubic, IntensityDerivativeMatchesTheDifferences) {
   const InformationOracle oracle(s, cubic(Information::nmi, Estimator::parzen));
   Volume<float> derivative(ctx, s.fixed);
   Buffer<double> cost(ctx, 1);
-  information.intensity_derivative(ctx, DisplacementField(ctx, s.fixed, s.planes).view(), derivative.view(), cost.data());
+  information.intensity_derivative(ctx, DisplacementField(ctx, s.fixed, s.planes).view(),
+                                   derivative.view(), cost.data());
   const std::vector<float> d = derivative.to_host(ctx);
   const double h = 1e-5 * (s.m_range.high - s.m_range.low);
   double error = 0, norm = 0;
   for (std::size_t i = 0; i < d.size(); i += 7) {
     if (std::isnan(s.warped(i, Eigen::Vector3d::Zero()))) continue;
-    const double expected = (oracle.cost_with_intensity(i, h) - oracle.cost_with_intensity(i, -h)) / (2 * h);
+    const double expected =
+        (oracle.cost_with_intensity(i, h) - oracle.cost_with_intensity(i, -h)) / (2 * h);
     error += std::pow(expected - d[i], 2);
     norm += expected * expected;
   }
   EXPECT_LT(std::sqrt(error / norm), gradient_relative);
 }
 
-// Jumps between voxels make the spline overshoot; what it overshoots is counted in the last bins and pulls at nothing.
+// Jumps between voxels make the spline overshoot; what it overshoots is counted in the last bins
+// and pulls at nothing.
 TEST_P(Tricubic, OvershootsPullAtNothing) {
   Scene s = clipped_scene();
   for (std::size_t i = 0; i < s.m.size(); ++i) s.m[i] = i % 7 < 3 ? 0 : 1 + 0.01f * float(i % 11);
@@ -118,7 +132,8 @@ TEST_P(Tricubic, GivesTheSameBitsAsTheCpuForAnyThreads) {
   for (std::size_t i = 0; i < s.m.size(); i += 31) s.m[i] = NAN;
   for (const Estimator estimator : {Estimator::hard, Estimator::parzen, Estimator::parzen_both}) {
     MutualInformation information(cubic(Information::nmi, estimator, 64, 48));
-    const Evaluated expected = evaluate(one, information, s), here = evaluate(ctx, information, s), many = evaluate(cpu, information, s);
+    const Evaluated expected = evaluate(one, information, s), here = evaluate(ctx, information, s),
+                    many = evaluate(cpu, information, s);
     EXPECT_EQ(here.cost, expected.cost);
     EXPECT_EQ(here.force, expected.force);
     EXPECT_EQ(many.cost, expected.cost);
@@ -127,8 +142,10 @@ TEST_P(Tricubic, GivesTheSameBitsAsTheCpuForAnyThreads) {
 }
 
 TEST_P(Tricubic, SaysWhatItCannotTake) {
-  EXPECT_THROW(MutualInformation(cubic(Information::nmi, Estimator::partial_volume)), InvalidArgument);
-  EXPECT_THROW(MutualInformation({Information::nmi, 32, 32, Estimator::parzen, HistogramScheme::automatic, Interpolation::nearest}),
+  EXPECT_THROW(MutualInformation(cubic(Information::nmi, Estimator::partial_volume)),
+               InvalidArgument);
+  EXPECT_THROW(MutualInformation({Information::nmi, 32, 32, Estimator::parzen,
+                                  HistogramScheme::automatic, Interpolation::nearest}),
                InvalidArgument);
 }
 

@@ -1,4 +1,5 @@
-// Suites run once per device present. With FREEFLOW_REQUIRE_CUDA=1 a missing GPU is a failure, not a silent skip.
+// Suites run once per device present. With FREEFLOW_REQUIRE_CUDA=1 a missing GPU is a failure, not
+// a silent skip.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,11 +21,14 @@ inline bool cuda_required() {
 inline std::vector<Device> devices_to_test() {
   std::vector<Device> devices = available_devices();
   if (devices.size() > 2) devices.resize(2);
-  if (cuda_required() && devices.size() < 2) devices.push_back({Device::Kind::cuda, 0});  // constructing its context fails the test
+  if (cuda_required() && devices.size() < 2)
+    devices.push_back({Device::Kind::cuda, 0});  // constructing its context fails the test
   return devices;
 }
 
-inline std::string device_suffix(const testing::TestParamInfo<Device>& info) { return info.param.is_cuda() ? "cuda" : "cpu"; }
+inline std::string device_suffix(const testing::TestParamInfo<Device>& info) {
+  return info.param.is_cuda() ? "cuda" : "cpu";
+}
 
 /// Fixture with a context on the device under test, and one on the CPU to compare with.
 class OnDevice : public testing::TestWithParam<Device> {
@@ -33,7 +37,8 @@ class OnDevice : public testing::TestWithParam<Device> {
   Context cpu;
 };
 
-#define FREEFLOW_ON_EVERY_DEVICE(Suite) \
-  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(freeflow::test::devices_to_test()), freeflow::test::device_suffix)
+#define FREEFLOW_ON_EVERY_DEVICE(Suite)                                                          \
+  INSTANTIATE_TEST_SUITE_P(Devices, Suite, testing::ValuesIn(freeflow::test::devices_to_test()), \
+                           freeflow::test::device_suffix)
 
 }  // namespace freeflow::test

@@ -16,7 +16,9 @@ inline Geometry oblique_geometry(Extent extent, const Eigen::Vector3d& spacing =
   g.extent = extent;
   g.spacing = spacing;
   g.origin = {-31.5, 12.25, 7.75};
-  g.direction = (Eigen::AngleAxisd(0.4, Eigen::Vector3d::UnitZ()) * Eigen::AngleAxisd(-0.25, Eigen::Vector3d::UnitX())).toRotationMatrix();
+  g.direction = (Eigen::AngleAxisd(0.4, Eigen::Vector3d::UnitZ()) *
+                 Eigen::AngleAxisd(-0.25, Eigen::Vector3d::UnitX()))
+                    .toRotationMatrix();
   return g;
 }
 
@@ -37,7 +39,8 @@ std::vector<float> voxelwise(Extent n, F&& f) {
   return values;
 }
 
-inline std::vector<float> random_values(std::size_t count, unsigned seed, float low = 0, float high = 1) {
+inline std::vector<float> random_values(std::size_t count, unsigned seed, float low = 0,
+                                        float high = 1) {
   std::mt19937 generator(seed);
   std::vector<float> values(count);
   for (float& v : values) v = low + (high - low) * float(generator()) / 4294967296.0f;
@@ -46,8 +49,8 @@ inline std::vector<float> random_values(std::size_t count, unsigned seed, float 
 
 /// A smooth texture of a world point, wavelengths of 15 to 40 mm, in about [-2, 2].
 inline double texture(const Eigen::Vector3d& p) {
-  return std::sin(0.21 * p.x() + 0.3) * std::cos(0.17 * p.y()) + 0.7 * std::sin(0.29 * p.z() + 0.11 * p.x()) +
-         0.4 * std::cos(0.4 * p.y() - 0.2 * p.z());
+  return std::sin(0.21 * p.x() + 0.3) * std::cos(0.17 * p.y()) +
+         0.7 * std::sin(0.29 * p.z() + 0.11 * p.x()) + 0.4 * std::cos(0.4 * p.y() - 0.2 * p.z());
 }
 
 /// A textured ball of the given radius about the world origin; 0 outside.
@@ -59,8 +62,9 @@ inline double head(const Eigen::Vector3d& p, double radius) {
 template <class F>
 Volume<float> sample_world(Context& ctx, const Geometry& g, F&& f) {
   const Eigen::Affine3d to_world = g.index_to_world();
-  return Volume<float>(ctx, g,
-                       voxelwise(g.extent, [&](int x, int y, int z) { return f(Eigen::Vector3d(to_world * Eigen::Vector3d(x, y, z))); }));
+  return Volume<float>(ctx, g, voxelwise(g.extent, [&](int x, int y, int z) {
+                         return f(Eigen::Vector3d(to_world * Eigen::Vector3d(x, y, z)));
+                       }));
 }
 
 /// Planes of a field from a function of the voxel that returns an Eigen::Vector3d in voxels.
@@ -77,10 +81,11 @@ std::vector<float> field_planes(Extent n, F&& f) {
   return planes;
 }
 
-/// A smooth displacement (voxels) of at most about `amplitude` per axis; the constants keep samples off the voxel centres,
-/// where a trilinear image has no derivative.
+/// A smooth displacement (voxels) of at most about `amplitude` per axis; the constants keep samples
+/// off the voxel centres, where a trilinear image has no derivative.
 inline Eigen::Vector3d wave(int x, int y, int z, double amplitude) {
-  return amplitude * Eigen::Vector3d(0.0371 + std::sin(0.13 * x + 0.21 * y), 0.0713 + std::cos(0.17 * y - 0.1 * z),
+  return amplitude * Eigen::Vector3d(0.0371 + std::sin(0.13 * x + 0.21 * y),
+                                     0.0713 + std::cos(0.17 * y - 0.1 * z),
                                      0.0497 + std::sin(0.19 * z + 0.07 * x + 0.5));
 }
 

@@ -1,4 +1,5 @@
-// Real images for tests and benchmarks, from FREEFLOW_DATA or ../shared/data. Nothing of it lives in the repository.
+// Real images for tests and benchmarks, from FREEFLOW_DATA or ../shared/data. Nothing of it lives
+// in the repository.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +18,8 @@ namespace freeflow::test {
 inline std::filesystem::path real_data() {
   const char *named = std::getenv("FREEFLOW_DATA"), *source = std::getenv("FREEFLOW_SOURCE_DIR");
   const std::filesystem::path folder =
-      named ? std::filesystem::path(named) : std::filesystem::path(source ? source : ".") / "../shared/data";
+      named ? std::filesystem::path(named)
+            : std::filesystem::path(source ? source : ".") / "../shared/data";
   return std::filesystem::exists(folder) ? folder : std::filesystem::path();
 }
 
@@ -40,8 +42,11 @@ inline std::vector<std::uint8_t> to_bytes(std::vector<float> voxels) {
 /// Two brains of OASIS, 160 x 192 x 224.
 inline std::optional<BytePair> oasis_byte_pair() {
   const std::filesystem::path folder = real_data() / "brain_oasis_aligned";
-  if (!std::filesystem::exists(folder / "0001_norm.nii.gz") || !std::filesystem::exists(folder / "0002_norm.nii.gz")) return std::nullopt;
-  const HostImage fixed = read_image((folder / "0001_norm.nii.gz").string()), moving = read_image((folder / "0002_norm.nii.gz").string());
+  if (!std::filesystem::exists(folder / "0001_norm.nii.gz") ||
+      !std::filesystem::exists(folder / "0002_norm.nii.gz"))
+    return std::nullopt;
+  const HostImage fixed = read_image((folder / "0001_norm.nii.gz").string()),
+                  moving = read_image((folder / "0002_norm.nii.gz").string());
   return BytePair{fixed.geometry.extent, to_bytes(fixed.voxels), to_bytes(moving.voxels)};
 }
 

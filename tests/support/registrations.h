@@ -1,4 +1,5 @@
-// What the tests of whole registrations share: a run on a phantom by any pipeline, and the checks that hold for both.
+// What the tests of whole registrations share: a run on a phantom by any pipeline, and the checks
+// that hold for both.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,16 +18,18 @@ namespace freeflow::test {
 
 /// Runs a model from a phantom's images, without a linear stage, and inverts the result.
 template <class Options>
-RegistrationResult run(Context& ctx, const Phantom& p, Options options, const Masks& masks = {}, Observer* observer = nullptr) {
+RegistrationResult run(Context& ctx, const Phantom& p, Options options, const Masks& masks = {},
+                       Observer* observer = nullptr) {
   options.with_inverse = true;
   const RegistrationOptions nonrigid{std::move(options), std::nullopt};
-  return register_images(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m), nonrigid, masks, observer);
+  return register_images(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m),
+                         nonrigid, masks, observer);
 }
 
 /// Seven-millimetre slices.
 inline Phantom thin_phantom(bool other_contrast) {
-  return Phantom(centred(oblique_geometry({46, 50, 9}, {1.4, 1.3, 7})), centred(oblique_geometry({48, 48, 10}, {1.4, 1.4, 6.5})),
-                 other_contrast);
+  return Phantom(centred(oblique_geometry({46, 50, 9}, {1.4, 1.3, 7})),
+                 centred(oblique_geometry({48, 48, 10}, {1.4, 1.4, 6.5})), other_contrast);
 }
 
 /// Carries the moving image far away, and the start with it.
@@ -37,13 +40,19 @@ void move_away(Phantom& p, Options& options) {
   options.initial.translation() = shift;
 }
 
-/// Gives the fixed image a bright shell that the moving image lacks. Returns the mask that leaves it out.
+/// Gives the fixed image a bright shell that the moving image lacks. Returns the mask that leaves
+/// it out.
 inline Volume<float> shell_and_mask(Context& ctx, Phantom& p) {
   const Eigen::Affine3d world = p.fixed.index_to_world();
-  const auto radius = [&](int x, int y, int z) { return (world * Eigen::Vector3d(x, y, z)).norm(); };
-  p.f = voxelwise(p.fixed.extent,
-                  [&](int x, int y, int z) { return radius(x, y, z) > 34 ? 30.0 : double(p.f[p.fixed.extent.offset(x, y, z)]); });
-  return Volume<float>(ctx, p.fixed, voxelwise(p.fixed.extent, [&](int x, int y, int z) { return radius(x, y, z) < 32; }));
+  const auto radius = [&](int x, int y, int z) {
+    return (world * Eigen::Vector3d(x, y, z)).norm();
+  };
+  p.f = voxelwise(p.fixed.extent, [&](int x, int y, int z) {
+    return radius(x, y, z) > 34 ? 30.0 : double(p.f[p.fixed.extent.offset(x, y, z)]);
+  });
+  return Volume<float>(ctx, p.fixed, voxelwise(p.fixed.extent, [&](int x, int y, int z) {
+                         return radius(x, y, z) < 32;
+                       }));
 }
 
 /// The longest displacement, in smallest voxel sides.
@@ -53,7 +62,9 @@ inline double longest_motion(Context& ctx, const DisplacementField& u) {
   const Eigen::Vector3d sides = u.geometry().spacing / u.geometry().spacing.minCoeff();
   double longest = 0;
   for (std::size_t i = 0; i < n; ++i)
-    longest = std::max(longest, sides.cwiseProduct(Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n])).norm());
+    longest = std::max(
+        longest,
+        sides.cwiseProduct(Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n])).norm());
   return longest;
 }
 
@@ -73,7 +84,8 @@ inline FieldDistance distance_between(const std::vector<float>& a, const std::ve
 
 /// The same displacement and inverse by one CPU thread, by so many, and twice on the device of ctx.
 template <class Options>
-void expect_same_bits_everywhere(Context& ctx, const Phantom& p, const Options& options, std::initializer_list<int> threads = {3}) {
+void expect_same_bits_everywhere(Context& ctx, const Phantom& p, const Options& options,
+                                 std::initializer_list<int> threads = {3}) {
   const auto bits = [&](Context& c) {
     const RegistrationResult r = run(c, p, options);
     std::vector<float> all = r.displacement.to_host(c), inverse = r.inverse->field.to_host(c);
@@ -92,10 +104,12 @@ void expect_same_bits_everywhere(Context& ctx, const Phantom& p, const Options& 
 
 /// What run() takes at most.
 template <class Options>
-std::size_t predict_run(const Context& ctx, const Phantom& p, Options options, const Masks& masks = {}) {
+std::size_t predict_run(const Context& ctx, const Phantom& p, Options options,
+                        const Masks& masks = {}) {
   options.with_inverse = true;
   RegistrationInputs inputs{p.fixed, p.moving, masks.fixed != nullptr, masks.moving != nullptr, {}};
-  if (options.initial_displacement) inputs.initial_displacement = options.initial_displacement->geometry();
+  if (options.initial_displacement)
+    inputs.initial_displacement = options.initial_displacement->geometry();
   return predict_bytes(ctx, inputs, RegistrationOptions{std::move(options), std::nullopt});
 }
 
@@ -107,13 +121,16 @@ inline std::vector<float> true_planes(const Geometry& grid) {
   });
 }
 
-/// Without iterations the result is where it started: the mean distance between them, in voxels. The start lies on the fixed grid or on
-/// one that is turned, finer and reaches farther. The memory is within what was predicted.
+/// Without iterations the result is where it started: the mean distance between them, in voxels.
+/// The start lies on the fixed grid or on one that is turned, finer and reaches farther. The memory
+/// is within what was predicted.
 template <class Options>
-double distance_from_start(Context& ctx, const Phantom& p, Options options, bool other_grid = false, int levels = 1) {
+double distance_from_start(Context& ctx, const Phantom& p, Options options, bool other_grid = false,
+                           int levels = 1) {
   Geometry grid = p.fixed;
   if (other_grid) {
-    grid.direction = Eigen::AngleAxisd(0.4, Eigen::Vector3d(1, -1, 2).normalized()) * grid.direction;
+    grid.direction =
+        Eigen::AngleAxisd(0.4, Eigen::Vector3d(1, -1, 2).normalized()) * grid.direction;
     grid.spacing.setConstant(1.2);
     grid.extent = {90, 90, 90};
     grid = centred(grid);
@@ -123,14 +140,17 @@ double distance_from_start(Context& ctx, const Phantom& p, Options options, bool
   options.initial_displacement = &u;
   options.levels = levels;
   options.iterations = {0};
-  const double distance = distance_between(run(fresh, p, options).displacement.to_host(fresh), true_planes(p.fixed)).mean;
+  const double distance =
+      distance_between(run(fresh, p, options).displacement.to_host(fresh), true_planes(p.fixed))
+          .mean;
   EXPECT_LE(fresh.statistics().peak_bytes, predict_run(fresh, p, options));
   return distance;
 }
 
 /// Runs on a fresh context of the device, with a mask or without.
 template <class Options>
-void expect_memory_as_predicted(const Device& device, const Phantom& p, const Options& options, bool masked = false) {
+void expect_memory_as_predicted(const Device& device, const Phantom& p, const Options& options,
+                                bool masked = false) {
   Context fresh(device);
   Masks masks;
   Volume<float> mask;
@@ -142,14 +162,15 @@ void expect_memory_as_predicted(const Device& device, const Phantom& p, const Op
   EXPECT_LE(fresh.statistics().peak_bytes, predict_run(fresh, p, options, masks));
 }
 
-/// Between two iterations nothing is allocated, and the device is waited for once per evaluation, and at most four times more where a
-/// fluid has regridded.
+/// Between two iterations nothing is allocated, and the device is waited for once per evaluation,
+/// and at most four times more where a fluid has regridded.
 struct WaitCounter : Observer {
   explicit WaitCounter(Context& c) : ctx(c) {}
   void on_iteration(const LevelRecord& level) override {
     const ContextStatistics& s = ctx.statistics();
     if (level.iterations.size() > 1) {
-      const std::size_t waits = s.synchronizations - synchronizations, needed = std::size_t(level.evaluations - evaluations);
+      const std::size_t waits = s.synchronizations - synchronizations,
+                        needed = std::size_t(level.evaluations - evaluations);
       EXPECT_EQ(s.allocations, allocations);
       EXPECT_GE(waits, needed);
       EXPECT_LE(waits, needed + 4 * std::size_t(level.regriddings - regriddings));

@@ -7,7 +7,8 @@ namespace freeflow::test {
 
 /// The true displacement in mm at a world point: smooth, up to about 4 mm.
 inline Eigen::Vector3d true_displacement(const Eigen::Vector3d& p) {
-  return {3.5 * std::sin(0.07 * p.y() + 0.4), 3 * std::cos(0.06 * p.z() + 0.05 * p.x()), 2.5 * std::sin(0.08 * p.x() - 0.3)};
+  return {3.5 * std::sin(0.07 * p.y() + 0.4), 3 * std::cos(0.06 * p.z() + 0.05 * p.x()),
+          2.5 * std::sin(0.08 * p.x() - 0.3)};
 }
 
 struct Phantom {
@@ -15,9 +16,12 @@ struct Phantom {
   std::vector<float> f, m;
 
   /// fixed(x) = head(x + u(x)), moving(y) = contrast(head(y)): the sought displacement is u.
-  Phantom(const Geometry& fixed, const Geometry& moving, bool other_contrast) : fixed(fixed), moving(moving) {
+  Phantom(const Geometry& fixed, const Geometry& moving, bool other_contrast)
+      : fixed(fixed), moving(moving) {
     Context cpu;
-    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) { return head(p + true_displacement(p), 26); }).to_host(cpu);
+    f = sample_world(cpu, fixed, [](const Eigen::Vector3d& p) {
+          return head(p + true_displacement(p), 26);
+        }).to_host(cpu);
     m = sample_world(cpu, moving, [&](const Eigen::Vector3d& p) {
           const double v = head(p, 26);
           return other_contrast ? 100 * std::exp(-0.4 * v) : v;
@@ -57,8 +61,8 @@ inline Geometry centred(Geometry g) {
 }
 
 inline Phantom usual_phantom(bool other_contrast = true) {
-  return Phantom(centred(oblique_geometry({40, 44, 24}, {1.5, 1.4, 2.6})), centred(oblique_geometry({52, 50, 30}, {1.3, 1.3, 2.4})),
-                 other_contrast);
+  return Phantom(centred(oblique_geometry({40, 44, 24}, {1.5, 1.4, 2.6})),
+                 centred(oblique_geometry({52, 50, 30}, {1.3, 1.3, 2.4})), other_contrast);
 }
 
 }  // namespace freeflow::test

@@ -19,7 +19,8 @@ int main() {
   }
   const Volume<float> image(ctx, geometry, ramp);
   const DisplacementField u(ctx, geometry, shift);
-  const Volume<float> warped = warp(ctx, image, geometry, Eigen::Affine3d::Identity(), &u, Interpolation::linear, -1);
+  const Volume<float> warped =
+      warp(ctx, image, geometry, Eigen::Affine3d::Identity(), &u, Interpolation::linear, -1);
   const Inverse inverse = invert(ctx, u);
   const float value = warped.to_host(ctx)[5], back = inverse.field.to_host(ctx)[5];
   std::printf("warped %g, inverse %g\n", double(value), double(back));

@@ -15,8 +15,11 @@ int main() {
   std::vector<float> level;
   for (int z = 0; z < 32; ++z)
     for (int y = 0; y < 32; ++y)
-      for (int x = 0; x < 32; ++x) level.push_back(float(10 - (Eigen::Vector3d(x, y, z) - Eigen::Vector3d(16, 16, 16)).norm()));
-  const std::vector<float> distance = signed_distance(ctx, Volume<float>(ctx, geometry, level), 0, Inside::above).to_host(ctx);
+      for (int x = 0; x < 32; ++x)
+        level.push_back(
+            float(10 - (Eigen::Vector3d(x, y, z) - Eigen::Vector3d(16, 16, 16)).norm()));
+  const std::vector<float> distance =
+      signed_distance(ctx, Volume<float>(ctx, geometry, level), 0, Inside::above).to_host(ctx);
   std::vector<std::uint8_t> inside;
   for (float d : distance) inside.push_back(d < 0);
   const Topology topology = topology_of(inside, geometry.extent);

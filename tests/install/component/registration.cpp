@@ -1,4 +1,5 @@
-// Registers a blob to a copy of itself that was moved by a known amount, with the installed library.
+// Registers a blob to a copy of itself that was moved by a known amount, with the installed
+// library.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -19,7 +20,9 @@ Volume<float> blob(Context& ctx, const Eigen::Vector3d& centre) {
   voxels.reserve(geometry.extent.count());
   for (int z = 0; z < side; ++z)
     for (int y = 0; y < side; ++y)
-      for (int x = 0; x < side; ++x) voxels.push_back(float(100 * std::exp(-(Eigen::Vector3d(x, y, z) - centre).squaredNorm() / 40)));
+      for (int x = 0; x < side; ++x)
+        voxels.push_back(
+            float(100 * std::exp(-(Eigen::Vector3d(x, y, z) - centre).squaredNorm() / 40)));
   return Volume<float>(ctx, geometry, voxels);
 }
 
@@ -31,9 +34,9 @@ int main() {
   FfdOptions options;
   options.similarity.kind = SimilarityKind::ssd;
   options.levels = 2;
-  const RegistrationResult result = register_ffd(ctx, blob(ctx, centre), blob(ctx, centre + shift), options);
-
   // Where the blob is bright the displacement must be the shift.
+  const RegistrationResult result =
+      register_ffd(ctx, blob(ctx, centre), blob(ctx, centre + shift), options);
   const std::vector<float> u = result.displacement.to_host(ctx);
   const std::size_t count = result.displacement.extent().count();
   double error = 0;

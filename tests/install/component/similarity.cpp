@@ -15,7 +15,8 @@ Volume<float> waves(Context& ctx, double phase) {
   std::vector<float> voxels;
   for (int z = 0; z < 24; ++z)
     for (int y = 0; y < 24; ++y)
-      for (int x = 0; x < 24; ++x) voxels.push_back(float(std::sin(0.5 * x + phase) + std::cos(0.4 * y) + 0.05 * z));
+      for (int x = 0; x < 24; ++x)
+        voxels.push_back(float(std::sin(0.5 * x + phase) + std::cos(0.4 * y) + 0.05 * z));
   return Volume<float>(ctx, geometry, voxels);
 }
 

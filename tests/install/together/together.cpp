@@ -18,7 +18,11 @@ void write_blob(const char* path, double x0) {
   for (int z = 0; z < 20; ++z)
     for (int y = 0; y < 20; ++y)
       for (int x = 0; x < 20; ++x)
-        voxels.push_back(float(100 * std::exp(-(Eigen::Vector3d(x, 0.8 * y, 0.7 * z) - Eigen::Vector3d(x0, 8, 7)).squaredNorm() / 20)));
+        voxels.push_back(float(
+            100 *
+            std::exp(
+                -(Eigen::Vector3d(x, 0.8 * y, 0.7 * z) - Eigen::Vector3d(x0, 8, 7)).squaredNorm() /
+                20)));
   freeflow::write_image(path, geometry, voxels);
 }
 
@@ -33,7 +37,8 @@ int main() {
   const auto moving = freeflow::to_volume(ctx, freeflow::read_image("moving.nii"));
   freeflow::RegistrationOptions options;
   options.linear = freeflow::LinearModel::rigid;
-  const freeflow::RegistrationResult result = freeflow::register_images(ctx, fixed, moving, options);
+  const freeflow::RegistrationResult result =
+      freeflow::register_images(ctx, fixed, moving, options);
   freeflow::write_displacement(ctx, "warp.nii.gz", result.displacement);
 
   const Eigen::Vector3d middle(38, 40, 40), to = result.affine * middle;
