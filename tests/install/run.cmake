@@ -21,7 +21,7 @@ endif()
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${work}/prefix)
 run(${CMAKE_COMMAND} -S ${CONSUMER} -B ${work}/build -G ${GENERATOR} -D CMAKE_BUILD_TYPE=Release -D CMAKE_CXX_COMPILER=${CXX}
   -D CMAKE_CXX_FLAGS=${FLAGS} -D CMAKE_PREFIX_PATH=${work}/prefix -D COMPONENTS=${COMPONENTS} -D CHECK_HEADERS=${check_headers}
-  -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON)
+  -D CMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON --no-warn-unused-cli)
 run(${CMAKE_COMMAND} --build ${work}/build)
 foreach(program IN LISTS programs)
   run(${work}/build/${program}/use_${program})
