@@ -187,13 +187,15 @@ Interpolation parse_interpolation(const std::string& word, const std::string& op
 
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& suffixes) {
-  for (const std::string& suffix : suffixes)
+  for (const std::string& suffix : suffixes) {
+    const std::string output = prefix + suffix;
     for (const std::string& input : inputs) {
       std::error_code none;
-      require(
-          !std::filesystem::equivalent(prefix + suffix, input, none),
-          "the output '" + prefix + suffix + "' is also an input; choose another prefix with -o");
+      if (std::filesystem::equivalent(output, input, none))
+        throw InvalidArgument("the output '" + output +
+                              "' is also an input; choose another prefix with -o");
     }
+  }
 }
 
 void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {

@@ -37,14 +37,15 @@ class Buffer {
   /// where the caller sees to that. Nothing is copied or freed. Work that uses it on a GPU is
   /// queued on the stream of the context given then. Throws InvalidArgument when the memory lies
   /// elsewhere.
-  static Buffer lent(Context& ctx, T* data, std::size_t size, std::shared_ptr<const void> keeper) {
+  static Buffer lent(Context& ctx, T* data, std::size_t size,
+                     const std::shared_ptr<const void>& keeper) {
     Buffer buffer;
     if (size == 0) return buffer;
     detail::require_reachable(*ctx.state(), data);
     buffer.state_ = ctx.state();
     buffer.data_ = data;
     buffer.size_ = size;
-    buffer.keeper_ = std::move(keeper);
+    buffer.keeper_ = keeper;
     buffer.is_lent_ = true;
     return buffer;
   }

@@ -114,9 +114,10 @@ struct BandGeometry {
 
   FREEFLOW_HD float squared_distance(int i, int j) const {
     const int a = voxel[i], b = voxel[j];
-    const float dx = side[0] * float(a % extent.x - b % extent.x),
-                dy = side[1] * float(a / extent.x % extent.y - b / extent.x % extent.y),
-                dz = side[2] * float(a / extent.x / extent.y - b / extent.x / extent.y);
+    const int x = a % extent.x - b % extent.x;
+    const int y = a / extent.x % extent.y - b / extent.x % extent.y;
+    const int z = a / extent.x / extent.y - b / extent.x / extent.y;
+    const float dx = side[0] * float(x), dy = side[1] * float(y), dz = side[2] * float(z);
     return fma_(dz, dz, fma_(dy, dy, dx * dx));
   }
 };

@@ -158,7 +158,8 @@ class StepwiseRun : public LevelLoop {
   double record(const std::vector<double>& terms, int k, double step_mm, LevelRecord& level) const {
     std::vector<double> mean(terms.begin(), terms.begin() + stride_);
     for (int t = 0; t < stride_; ++t)
-      mean[t] = (settings_.symmetric ? 0.5 : 1.0) * (mean[t] + terms[std::size_t(stride_ + t)]);
+      mean[t] = (settings_.symmetric ? 0.5 : 1.0) *
+                (mean[t] + terms[std::size_t(stride_) + std::size_t(t)]);
     const double similarity = mean[0], kl = mean[1];
     if (!std::isfinite(similarity))
       throw RegistrationError(
