@@ -19,8 +19,10 @@ constexpr const char* summary =
 constexpr const char* example =
     "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
     "  fluidreg -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
-    "  antsApplyTransforms -i s02_labels.nii.gz -r s01.nii.gz -n GenericLabel -o labels.nii.gz \\\n"
+    "  regtool apply -i s02_labels.nii.gz -r s01.nii.gz --interpolation labels -o labels.nii.gz "
+    "\\\n"
     "    -t out/s02_to_s01_1Warp.nii.gz -t out/s02_to_s01_0GenericAffine.mat\n"
+    "antsApplyTransforms takes the same files in the same order.\n"
     "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, "
     "PREFIXWarped.nii.gz,\n"
     "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"

@@ -24,8 +24,8 @@ constexpr const char* summary =
 constexpr const char* example =
     "Example: bring a head onto a template, then carry labels along:\n"
     "  linreg -f template.nii.gz -m head.nii.gz -o out/head_to_template_\n"
-    "  antsApplyTransforms -i labels.nii.gz -r template.nii.gz -n GenericLabel -o "
-    "labels_there.nii.gz \\\n"
+    "  regtool apply -i labels.nii.gz -r template.nii.gz --interpolation labels -o there.nii.gz "
+    "\\\n"
     "    -t out/head_to_template_0GenericAffine.mat\n"
     "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and "
     "PREFIXreport.json.\n"

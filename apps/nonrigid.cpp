@@ -104,6 +104,13 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
                {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.commit();
+  const std::string& o = common.output;
+  progress.announce(
+      "labels of the moving image onto the fixed one's grid, and back:\n  regtool apply -r " +
+      common.fixed + " -i LABELS -o OUT --interpolation labels -t " + o + "1Warp.nii.gz -t " + o +
+      "0GenericAffine.mat\n  regtool apply -r " + common.moving +
+      " -i LABELS -o OUT --interpolation labels -t [" + o + "0GenericAffine.mat,1] -t " + o +
+      "1InverseWarp.nii.gz\n");
   return done;
 }
 

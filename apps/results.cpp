@@ -8,6 +8,7 @@
 #include <apps/program.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/transform_file.h>
+#include <freeflow/transform/resample.h>
 
 namespace freeflow::apps {
 
@@ -63,10 +64,10 @@ void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs,
       warp(ctx, moving, fixed_grid, result.affine, &result.displacement, interpolation,
            smallest(inputs.moving))
           .to_host(ctx);
+  Transform back(result.affine.inverse());
+  back.then(result.inverse->field.lend());
   const std::vector<float> inverse_warped =
-      warp_through(ctx, fixed, moving_grid, result.affine.inverse(), result.inverse->field,
-                   interpolation, smallest(inputs.fixed))
-          .to_host(ctx);
+      resample(ctx, fixed, back, moving_grid, interpolation, smallest(inputs.fixed)).to_host(ctx);
   write_images(outputs, fixed_grid, warped, moving_grid, inverse_warped, threads);
 }
 

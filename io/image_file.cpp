@@ -87,6 +87,22 @@ HostImage read_image(const std::string& path) {
   return image;
 }
 
+Geometry read_geometry(const std::string& path) {
+  const FileFormat format = format_to_read(path);
+  std::vector<std::string> warnings;  // those of the image itself are for whoever reads its voxels
+  if (format == FileFormat::nifti) {
+    const NiftiHeader header = read_nifti_header(path);
+    require_volume(path, header.extent());
+    return nifti_geometry(header, warnings);
+  }
+  check_raw_data(path, format);
+  std::optional<Geometry> geometry = itk_geometry(path, format);
+  if (!geometry) fail_reading(path, "its direction is not orthonormal");
+  require_volume(path, geometry->extent);
+  make_orthonormal(path, *geometry, warnings);
+  return *geometry;
+}
+
 Volume<float> to_volume(Context& ctx, const HostImage& image) {
   return Volume<float>(ctx, image.geometry, image.voxels);
 }

@@ -32,6 +32,9 @@ struct HostImage {
 /// sizes are checked against the file before memory is allocated.
 HostImage read_image(const std::string& path);
 
+/// The grid of a volume, series or field, from its header alone. Throws IoError as read_image does.
+Geometry read_geometry(const std::string& path);
+
 Volume<float> to_volume(Context& ctx, const HostImage& image);
 
 /// Writes .nii, .nii.gz, .mha or .nrrd by the extension, with the voxels (x fastest) stored as

@@ -138,29 +138,35 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
   }
 }
 
-ItkImage read_itk_image(const std::string& path, FileFormat format) {
+ItkBytes read_itk_bytes(const std::string& path, FileFormat format) {
   try {
     const auto io = make_io(path, format);
     io->ReadImageInformation();
     require_three_dimensions(path, *io);
     require_plain_numbers(path, *io);
-    ItkImage image;
+    ItkBytes image;
     image.geometry = geometry_of(*io);
     image.components = int(io->GetNumberOfComponents());
     image.stored_type = stored_type_of(path, io->GetComponentType());
     io->SetIORegion(whole_region(*io));
-    std::vector<char> raw(std::size_t(io->GetImageSizeInBytes()));
-    io->Read(raw.data());
-    image.values.resize(image.geometry.extent.count() * std::size_t(image.components));
-    with_stored_type(image.stored_type, [&](auto type) {
-      const auto* stored = reinterpret_cast<const decltype(type)*>(raw.data());
-      std::transform(stored, stored + image.values.size(), image.values.begin(),
-                     [](auto value) { return float(value); });
-    });
+    image.bytes.resize(std::size_t(io->GetImageSizeInBytes()));
+    io->Read(image.bytes.data());
     return image;
   } catch (const itk::ExceptionObject& error) {
     fail_reading(path, reason_of(error));
   }
+}
+
+ItkImage read_itk_image(const std::string& path, FileFormat format) {
+  const ItkBytes read = read_itk_bytes(path, format);
+  ItkImage image{read.geometry, read.components, read.stored_type, {}};
+  image.values.resize(image.geometry.extent.count() * std::size_t(image.components));
+  with_stored_type(image.stored_type, [&](auto type) {
+    const auto* stored = reinterpret_cast<const decltype(type)*>(read.bytes.data());
+    std::transform(stored, stored + image.values.size(), image.values.begin(),
+                   [](auto value) { return float(value); });
+  });
+  return image;
 }
 
 void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,

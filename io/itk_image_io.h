@@ -20,6 +20,14 @@ struct ItkImage {
   std::vector<float> values;  // the components of a voxel follow each other
 };
 
+/// The same as it is stored.
+struct ItkBytes {
+  Geometry geometry;
+  int components = 1;
+  StoredType stored_type = StoredType::float32;
+  std::vector<unsigned char> bytes;
+};
+
 /// What ITK reads from the header of a volume; nothing when ITK refuses it for want of an
 /// orthonormal direction. Throws IoError.
 std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format);
@@ -27,6 +35,7 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
 /// A MetaImage or NRRD of scalars or vectors in three dimensions. Throws IoError. ITK does not
 /// notice a truncated MetaImage: call check_raw_data first.
 ItkImage read_itk_image(const std::string& path, FileFormat format);
+ItkBytes read_itk_bytes(const std::string& path, FileFormat format);
 
 /// Writes voxels of `components` interleaved values each, of type `type`, uncompressed. Throws
 /// IoError.

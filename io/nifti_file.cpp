@@ -231,24 +231,48 @@ NiftiHeader read_nifti_header(const std::string& path) {
   return header;
 }
 
-std::vector<float> read_nifti_values(const NiftiHeader& header) {
+namespace {
+
+/// Decompresses the values block by block: use(bytes, how many values, how many came before).
+template <class Use>
+void for_each_block(const NiftiHeader& header, const Use& use) {
   GzipSource source(header.path, header.data_path);
   skip(source, header.data_offset);
   const std::size_t count = header.value_count();
   const std::size_t value_bytes = bytes_of(header.stored_type);
-  std::vector<float> values(count);
   std::vector<unsigned char> block(1 << 20);
   for (std::size_t done = 0; done < count;) {
     const std::size_t wanted = std::min(count - done, block.size() / value_bytes);
     const std::size_t present = source.read(block.data(), wanted * value_bytes) / value_bytes;
-    with_stored_type(header.stored_type, [&](auto type) {
-      convert<decltype(type)>(block.data(), present, header, values.data() + done);
-    });
+    use(block.data(), present, done);
     done += present;
     if (present < wanted) fail_truncated(header.path, done, count);
   }
   if (!source.read_to_end())
     fail_reading(header.path, "file ends within the checksum of its compressed data");
+}
+
+}  // namespace
+
+std::vector<float> read_nifti_values(const NiftiHeader& header) {
+  std::vector<float> values(header.value_count());
+  with_stored_type(header.stored_type, [&](auto type) {
+    for_each_block(header, [&](const unsigned char* bytes, std::size_t count, std::size_t done) {
+      convert<decltype(type)>(bytes, count, header, values.data() + done);
+    });
+  });
+  return values;
+}
+
+std::vector<unsigned char> read_nifti_bytes(const NiftiHeader& header) {
+  const std::size_t value_bytes = bytes_of(header.stored_type);
+  std::vector<unsigned char> values(header.value_count() * value_bytes);
+  for_each_block(header, [&](const unsigned char* bytes, std::size_t count, std::size_t done) {
+    std::memcpy(values.data() + done * value_bytes, bytes, count * value_bytes);
+  });
+  if (header.swapped)
+    for (std::size_t i = 0; i < values.size(); i += value_bytes)
+      std::reverse(values.data() + i, values.data() + i + value_bytes);
   return values;
 }
 

@@ -44,4 +44,7 @@ NiftiHeader read_nifti_header(const std::string& path);
 /// file once. Throws IoError when the values are not all there or the compressed data are damaged.
 std::vector<float> read_nifti_values(const NiftiHeader& header);
 
+/// The same as the bytes of the stored type, in this machine's byte order and not scaled.
+std::vector<unsigned char> read_nifti_bytes(const NiftiHeader& header);
+
 }  // namespace freeflow

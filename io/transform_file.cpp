@@ -15,6 +15,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/transform_check.h>
 
@@ -152,6 +153,12 @@ FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
 }
 
 }  // namespace
+
+bool is_transform_file(const std::string& path) {
+  if (is_known_format(path)) return true;
+  return is_image_format(path) && format_to_read(path) == FileFormat::nifti &&
+         read_nifti_header(path).size[4] == 3;
+}
 
 FileTransform read_transform(const std::string& path) {
   const std::uint64_t bytes = size_of_readable_file(path);

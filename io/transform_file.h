@@ -22,6 +22,10 @@ struct FileTransform {
 /// first displaces and then maps linearly, as antsRegistration -z 1 writes it. Throws IoError.
 FileTransform read_transform(const std::string& path);
 
+/// Whether a file is read by read_transform: by its extension, and a NIfTI file by its components.
+/// Throws IoError when a NIfTI file cannot be read.
+bool is_transform_file(const std::string& path);
+
 /// Reads any linear 3-D transform (translation, rigid, similarity, affine, float or double) or a
 /// composite of them, of which the last is applied first. Throws IoError when the file is no such
 /// file or holds a nonlinear or 2-D transform.

@@ -1,0 +1,57 @@
+// The commands of regtool, and what they share.
+#pragma once
+
+#include <boost/program_options.hpp>
+
+#include <string>
+#include <vector>
+
+#include <freeflow/core/context.h>
+#include <freeflow/transform/transform.h>
+
+namespace freeflow::apps {
+
+/// Each takes the arguments after its name (argv[0] is the name) and returns the exit status.
+int regtool_apply(int argc, const char* const* argv);
+int regtool_points(int argc, const char* const* argv);
+int regtool_compose(int argc, const char* const* argv);
+int regtool_invert(int argc, const char* const* argv);
+int regtool_jacobian(int argc, const char* const* argv);
+int regtool_info(int argc, const char* const* argv);
+
+struct RunOptions {
+  std::string device = "auto";
+  int threads = 0;
+  bool quiet = false;
+};
+
+/// Adds --device, --threads, --quiet, --help.
+void add_run_options(boost::program_options::options_description& options, RunOptions& values);
+
+/// Parses; false when the help was asked for and printed. Throws InvalidArgument with the option.
+bool parse_regtool(int argc, const char* const* argv, const std::string& summary,
+                   const std::string& example,
+                   const boost::program_options::options_description& options,
+                   boost::program_options::variables_map& found);
+
+/// The chain that -t lists, in antsApplyTransforms' order: the first is applied first to a point of
+/// the fixed space; "[FILE,1]" is the inverse of FILE. Adds sentences for the user. Throws IoError,
+/// InvalidArgument.
+Transform read_chain(Context& ctx, const std::vector<std::string>& files,
+                     std::vector<std::string>& warnings);
+
+/// Writes one file by way of a hidden one, so that nothing of it exists after a failure. write gets
+/// the path to write to.
+template <class Write>
+void write_output(const std::string& path, const Write& write);
+
+}  // namespace freeflow::apps
+
+#include <freeflow/io/output_set.h>
+
+template <class Write>
+void freeflow::apps::write_output(const std::string& path, const Write& write) {
+  OutputSet output(path);
+  write(output.file(""));
+  output.commit();
+}

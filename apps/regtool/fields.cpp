@@ -1,0 +1,116 @@
+// regtool compose, invert and jacobian: transforms as fields.
+#include <cstdio>
+
+#include <apps/options.h>
+#include <apps/program.h>
+#include <apps/regtool/commands.h>
+#include <freeflow/io/field_file.h>
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
+#include <freeflow/transform/transform_operations.h>
+
+namespace po = boost::program_options;
+
+namespace freeflow::apps {
+
+namespace {
+
+struct FieldCommand {
+  std::string reference, output;
+  std::vector<std::string> transforms, warnings;
+  RunOptions run;
+  bool log = false;
+
+  /// False when the help was asked for.
+  bool parse(int argc, const char* const* argv, const char* summary, const char* example,
+             bool with_reference) {
+    po::options_description options("Options");
+    options.add_options()  //
+        ("transform,t", po::value(&transforms)->composing()->value_name("FILE|[FILE,1]"),
+         "fixed to moving, as regtool apply takes it")  //
+        ("output,o", po::value(&output)->value_name("OUT"), "what is written");
+    if (with_reference)
+      options.add_options()("reference,r", po::value(&reference)->value_name("IMAGE"),
+                            "the grid: the fixed image");
+    if (std::string(argv[0]) == "jacobian")
+      options.add_options()("log", po::bool_switch(&log), "its logarithm; NaN where it folds");
+    add_run_options(options, run);
+    po::variables_map found;
+    if (!parse_regtool(argc, argv, summary, example, options, found)) return false;
+    require(!transforms.empty(), "name the transform with -t FILE");
+    require(!output.empty(), "name the output with -o OUT");
+    require(!with_reference || !reference.empty(),
+            "name the image whose grid to take with -r IMAGE");
+    std::vector<std::string> inputs = transforms;
+    inputs.push_back(reference);
+    protect_inputs(output, inputs, {""});
+    return true;
+  }
+};
+
+}  // namespace
+
+int regtool_compose(int argc, const char* const* argv) {
+  FieldCommand c;
+  if (!c.parse(argc, argv, "writes a chain of transforms as one displacement field on a grid.",
+               "Example: one file instead of two:\n"
+               "  regtool compose -r fixed.nii.gz -t out_1Warp.nii.gz -t out_0GenericAffine.mat -o "
+               "whole.nii.gz\n",
+               true))
+    return done;
+  Context ctx(Device::parse(c.run.device), c.run.threads);
+  const Geometry grid = read_geometry(c.reference);
+  const DisplacementField whole = compose(ctx, read_chain(ctx, c.transforms, c.warnings), grid);
+  write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, whole); });
+  print_warnings("regtool", c.warnings, c.run.quiet);
+  return done;
+}
+
+int regtool_invert(int argc, const char* const* argv) {
+  FieldCommand c;
+  if (!c.parse(argc, argv,
+               "inverts an affine or a displacement field; of a field the residual is measured.",
+               "Example:\n  regtool invert -t out_1Warp.nii.gz -o inverse.nii.gz\n", false))
+    return done;
+  require(c.transforms.size() == 1, "invert takes one -t; invert each, and list them in reverse");
+  Context ctx(Device::parse(c.run.device), c.run.threads);
+  const Transform one = read_chain(ctx, c.transforms, c.warnings);
+  const InverseTransform inverse = invert(ctx, one, interrupt_requested);
+  if (one.is_affine()) {
+    write_output(c.output, [&](const std::string& path) {
+      write_affine(path, inverse.transform.first(), Eigen::Vector3d::Zero());
+    });
+  } else {
+    const DisplacementField field =
+        compose(ctx, inverse.transform, one.links().front().field->geometry());
+    write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, field); });
+    std::printf("inverse residual: mean %.4f voxel, largest %.3f\n", inverse.mean_residual_voxels,
+                inverse.largest_residual_voxels);
+  }
+  print_warnings("regtool", c.warnings, c.run.quiet);
+  return done;
+}
+
+int regtool_jacobian(int argc, const char* const* argv) {
+  FieldCommand c;
+  if (!c.parse(argc, argv,
+               "writes the Jacobian determinant of a chain, affines included: above 1 the moving\n"
+               "object is larger there than the fixed one.",
+               "Example:\n  regtool jacobian --log -r fixed.nii.gz -t out_1Warp.nii.gz -o "
+               "log_j.nii.gz\n",
+               true))
+    return done;
+  Context ctx(Device::parse(c.run.device), c.run.threads);
+  const Geometry grid = read_geometry(c.reference);
+  const Transform chain = read_chain(ctx, c.transforms, c.warnings);
+  const Volume<float> j =
+      c.log ? log_jacobian(ctx, chain, grid) : jacobian_determinant(ctx, chain, grid);
+  const std::vector<float> voxels = j.to_host(ctx);
+  write_output(c.output, [&](const std::string& path) {
+    write_image(path, grid, voxels, StoredType::float32, ctx.threads());
+  });
+  print_warnings("regtool", c.warnings, c.run.quiet);
+  return done;
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,176 @@
+// regtool as a user runs it, after a registration of two phantoms.
+#include <cmath>
+#include <sstream>
+
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/label_file.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string regtool = program_path("regtool", REGTOOL);
+const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+
+class Regtool : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    write("f.nii.gz", fixed_grid(), 0);
+    write("m.nii.gz", moving_grid(), 1.5);
+    const std::string call =
+        " -q --device cpu --threads 1 -f f.nii.gz -m m.nii.gz -o a_ --linear rigid "
+        "--levels 2 --iterations 10x4";
+    ASSERT_EQ(run(fluidreg + call).status, 0);
+  }
+
+  static Geometry grid(Extent extent, const Eigen::Vector3d& spacing) {
+    Geometry g = oblique_geometry(extent, spacing);
+    g.origin = Eigen::Vector3d::Zero();
+    g.origin = -g.center();
+    return g;
+  }
+  static Geometry fixed_grid() { return grid({30, 32, 20}, {2.1, 2, 2.8}); }
+  static Geometry moving_grid() { return grid({34, 30, 26}, {2, 2.2, 2.3}); }
+
+  static double picture(const Eigen::Vector3d& p, double bend) {
+    return 100 * head(p + bend * Eigen::Vector3d(std::sin(0.1 * p.y()), 0.8, -0.6), 20);
+  }
+  void write(const std::string& name, const Geometry& g, double bend) const {
+    Context cpu;
+    const auto voxels =
+        sample_world(cpu, g, [&](const Eigen::Vector3d& p) { return picture(p, bend); });
+    write_image((folder / name).string(), g, voxels.to_host(cpu), StoredType::int16, 1);
+  }
+  HostImage read(const std::string& name) const { return read_image((folder / name).string()); }
+
+  const std::string forth = " -t a_1Warp.nii.gz -t a_0GenericAffine.mat ";
+  const std::string back = " -t [a_0GenericAffine.mat,1] -t a_1InverseWarp.nii.gz ";
+};
+
+TEST_F(Regtool, AppliesToImagesAsTheRegistrationDid) {
+  ASSERT_EQ(
+      run(regtool + " apply -i m.nii.gz m.nii.gz -r f.nii.gz -o there.nii.gz again.nii.gz" + forth)
+          .status,
+      0);
+  const HostImage there = read("there.nii.gz"), again = read("again.nii.gz");
+  EXPECT_EQ(there.stored_type, StoredType::int16) << "the input's type stays";
+  EXPECT_TRUE(same_grid(there.geometry, fixed_grid()));
+  EXPECT_EQ(there.voxels, again.voxels);
+  const HostImage warped = read("a_Warped.nii.gz"), low = read("m.nii.gz");
+  const float outside = *std::min_element(low.voxels.begin(), low.voxels.end());
+  std::size_t differ = 0;
+  for (std::size_t i = 0; i < there.voxels.size(); ++i)
+    differ += warped.voxels[i] != outside && std::abs(there.voxels[i] - warped.voxels[i]) > 0.51f;
+  EXPECT_EQ(differ, 0u) << "but for rounding to integers";
+}
+
+TEST_F(Regtool, CarriesLabelsForthAndBack) {
+  HostLabels labels;
+  labels.geometry = moving_grid();
+  labels.stored_type = StoredType::int64;
+  const std::uint64_t large = (std::uint64_t(1) << 53) + 1;
+  const Eigen::Affine3d world = moving_grid().index_to_world();
+  const Extent n = moving_grid().extent;
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        const Eigen::Vector3d p = world * Eigen::Vector3d(x, y, z);
+        labels.labels.push_back(p.norm() > 16 ? 0 : p.x() > 0 ? 614454277 : large);
+      }
+  write_labels((folder / "labels.nii.gz").string(), labels, 1);
+  for (const std::string how : {"labels", "nearest"}) {
+    const std::string with = " --interpolation " + how;
+    ASSERT_EQ(
+        run(regtool + " apply -i labels.nii.gz -r f.nii.gz -o there.nii.gz" + with + forth).status,
+        0);
+    ASSERT_EQ(
+        run(regtool + " apply -i there.nii.gz -r m.nii.gz -o back.nii.gz" + with + back).status, 0);
+    const HostLabels there = read_labels((folder / "there.nii.gz").string());
+    const HostLabels returned = read_labels((folder / "back.nii.gz").string());
+    EXPECT_EQ(there.stored_type, StoredType::int64);
+    for (const std::uint64_t label : there.labels)
+      ASSERT_TRUE(label == 0 || label == 614454277 || label == large) << label;
+    std::size_t both = 0, either = 0;
+    for (std::size_t i = 0; i < returned.labels.size(); ++i) {
+      both += 2 * std::size_t(returned.labels[i] == large && labels.labels[i] == large);
+      either += std::size_t(returned.labels[i] == large) + std::size_t(labels.labels[i] == large);
+    }
+    EXPECT_GT(double(both), 0.9 * double(either)) << how;
+  }
+}
+
+TEST_F(Regtool, MapsPointsInTheDirectionSaid) {
+  std::ofstream(folder / "p.csv") << "x,y,z,name\n5,-4,3,first\n-8.5,2,6,second\n";
+  ASSERT_EQ(run(regtool + " points -i p.csv -o q.csv --direction fixed-to-moving" + forth).status,
+            0);
+  ASSERT_EQ(run(regtool + " points -i q.csv -o r.csv --direction moving-to-fixed" + forth).status,
+            0);
+  const std::string mapped = slurp(folder / "q.csv");
+  EXPECT_EQ(mapped.rfind("x,y,z,name\n", 0), 0u);
+  EXPECT_NE(mapped.find(",second\n"), std::string::npos);
+  EXPECT_EQ(mapped.find("5.000000,-4.000000"), std::string::npos) << "they moved";
+  std::istringstream lines(slurp(folder / "r.csv"));
+  std::string line;
+  std::getline(lines, line);
+  for (const Eigen::Vector3d& p : {Eigen::Vector3d(5, -4, 3), Eigen::Vector3d(-8.5, 2, 6)}) {
+    std::getline(lines, line);
+    Eigen::Vector3d r;
+    ASSERT_EQ(std::sscanf(line.c_str(), "%lf,%lf,%lf", &r.x(), &r.y(), &r.z()), 3);
+    EXPECT_LT((r - p).norm(), 1e-5);
+  }
+  expect_refusal(run(regtool + " points -i p.csv -o out.csv" + forth), "--direction");
+}
+
+TEST_F(Regtool, OneComposedFieldIsTheChain) {
+  ASSERT_EQ(run(regtool + " compose -r f.nii.gz -o whole.nii.gz" + forth).status, 0);
+  ASSERT_EQ(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o one.nii.gz -t whole.nii.gz").status,
+            0);
+  ASSERT_EQ(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o two.nii.gz" + forth).status, 0);
+  const HostImage one = read("one.nii.gz"), two = read("two.nii.gz");
+  for (std::size_t i = 0; i < one.voxels.size(); ++i)
+    ASSERT_NEAR(one.voxels[i], two.voxels[i], 1.01f) << "to rounding";
+}
+
+TEST_F(Regtool, InvertsAndMeasuresVolumes) {
+  ASSERT_EQ(run(regtool + " invert -t a_0GenericAffine.mat -o inverse.mat").status, 0);
+  const Eigen::Affine3d a = read_affine((folder / "a_0GenericAffine.mat").string());
+  const Eigen::Affine3d b = read_affine((folder / "inverse.mat").string());
+  EXPECT_TRUE((a * b).isApprox(Eigen::Affine3d::Identity(), 1e-9));
+  const Outcome field = run(regtool + " invert -t a_1Warp.nii.gz -o inverse.nii.gz");
+  ASSERT_EQ(field.status, 0);
+  ASSERT_EQ(run(regtool + " jacobian -r f.nii.gz -o j.nii.gz" + forth).status, 0);
+  ASSERT_EQ(run(regtool + " jacobian --log -r f.nii.gz -o log.nii.gz" + forth).status, 0);
+  const HostImage j = read("j.nii.gz"), l = read("log.nii.gz");
+  for (std::size_t i = 0; i < j.voxels.size(); ++i)
+    ASSERT_NEAR(std::log(j.voxels[i]), l.voxels[i], 1e-5);
+  const Outcome info = run(regtool + " info a_1Warp.nii.gz");
+  EXPECT_EQ(info.status, 0);
+  EXPECT_EQ(run(regtool + " info a_0GenericAffine.mat").status, 0);
+  EXPECT_EQ(run(regtool + " info f.nii.gz").status, 0);
+}
+
+TEST_F(Regtool, RefusesUnusableCalls) {
+  const std::string apply = regtool + " apply -r f.nii.gz -o out.nii.gz ";
+  expect_refusal(run(apply), "-i");
+  expect_refusal(run(apply + "-i m.nii.gz f.nii.gz"), "one for each");
+  expect_refusal(run(apply + "-i missing.nii.gz"), "missing.nii.gz");
+  expect_refusal(run(apply + "-i m.nii.gz -t missing.mat"), "missing.mat");
+  expect_refusal(run(apply + "-i m.nii.gz -t [a_0GenericAffine.mat,2]"), "[FILE,1]");
+  expect_refusal(run(apply + "-i m.nii.gz --interpolation bspline"), "cubic");
+  expect_refusal(run(apply + "-i a_Warped.nii.gz --interpolation labels"), "no integer");
+  expect_refusal(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o m.nii.gz" + forth),
+                 "also an input");
+  expect_refusal(run(regtool + " transmogrify"), "--help");
+  EXPECT_EQ(run(regtool + " --help").status, 0);
+  for (const std::string command : {"apply", "points", "compose", "invert", "jacobian", "info"})
+    EXPECT_EQ(run(regtool + " " + command + " --help").status, 0) << command;
+}
+
+}  // namespace
+}  // namespace freeflow

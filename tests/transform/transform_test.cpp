@@ -1,0 +1,216 @@
+// Chains of affines and fields on images, labels and points, on every device.
+#include <freeflow/transform/transform.h>
+
+#include <freeflow/deform/field_algebra.h>
+#include <freeflow/transform/resample.h>
+#include <freeflow/transform/transform_operations.h>
+
+#include "support/devices.h"
+#include "support/phantoms.h"
+#include "support/tolerances.h"
+#include "support/warped_phantom.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+class Transforms : public OnDevice {
+ protected:
+  /// A smooth displacement on a grid.
+  DisplacementField waves(const Geometry& g, double amplitude) {
+    return DisplacementField(ctx, g, field_planes(g.extent, [&](int x, int y, int z) {
+                               return wave(x, y, z, amplitude);
+                             }));
+  }
+  /// Two affines and two fields on grids that differ in every way.
+  Transform chain() {
+    Transform t(affine(20, {3, -2, 1}));
+    t.then(waves(centred(oblique_geometry({40, 36, 30}, {1.5, 1.4, 2})), 1.2));
+    t.then(affine(-8, {-4, 5, 2}));
+    t.then(waves(centred(oblique_geometry({30, 34, 28}, {2, 1.8, 1.9})), 0.8));
+    return t.then(affine(5, {1, 1, -2}));
+  }
+  static Eigen::Affine3d affine(double degrees, const Eigen::Vector3d& shift) {
+    Eigen::Affine3d a = Eigen::Affine3d::Identity();
+    a.linear() = Eigen::AngleAxisd(degrees * EIGEN_PI / 180, Eigen::Vector3d(1, 2, -2).normalized())
+                     .toRotationMatrix() *
+                 Eigen::DiagonalMatrix<double, 3>(1.05, 0.97, 1.1);
+    a.translation() = shift;
+    return a;
+  }
+};
+FREEFLOW_ON_EVERY_DEVICE(Transforms);
+
+std::vector<Eigen::Vector3d> points_of(const Geometry& g) {
+  std::vector<Eigen::Vector3d> points;
+  const Eigen::Affine3d world = g.index_to_world();
+  for (int z = 2; z < g.extent.z - 2; z += 5)
+    for (int y = 2; y < g.extent.y - 2; y += 5)
+      for (int x = 2; x < g.extent.x - 2; x += 5)
+        points.push_back(world * Eigen::Vector3d(x, y, z));
+  return points;
+}
+
+TEST_P(Transforms, AFieldActsOnItsOwnGridAndNotBeyond) {
+  Geometry g = plain_geometry({8, 8, 8});
+  g.spacing = {2, 2, 2};
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int, int, int) {
+                              return Eigen::Vector3d(0.5, 0, 0);  // a millimetre
+                            }));
+  Transform t;
+  t.then(u.clone(ctx));
+  const std::vector<Eigen::Vector3d> points = {{3, 3, 3}, {-0.9, 3, 3}, {-1.1, 3, 3}, {15.1, 3, 3}};
+  const std::vector<Eigen::Vector3d> mapped = map_points(ctx, t, points);
+  EXPECT_NEAR(mapped[0].x(), 4, 1e-6);
+  EXPECT_NEAR(mapped[1].x(), 0.1, 1e-6) << "within half a voxel of the outermost centre";
+  EXPECT_EQ(mapped[2].x(), -1.1) << "beyond that, ITK takes no displacement";
+  EXPECT_EQ(mapped[3].x(), 15.1);
+  // A grid that reaches farther sees the same.
+  Geometry wide = g;
+  wide.extent = {24, 8, 8};
+  wide.origin.x() -= 16;
+  const std::vector<float> whole = compose(ctx, t, wide).to_host(ctx);
+  for (int x = 0; x < 24; ++x)
+    EXPECT_FLOAT_EQ(whole[wide.extent.offset(x, 4, 4)], x < 8 || x > 15 ? 0.0f : 0.5f) << x;
+}
+
+TEST_P(Transforms, AChainIsItsPartsOneAfterAnother) {
+  const Geometry grid = centred(plain_geometry({30, 28, 26}, 1.6));
+  const Transform whole = chain();
+  std::vector<Eigen::Vector3d> expected = points_of(grid);
+  expected = map_points(ctx, Transform(whole.first()), expected);
+  for (const Transform::Link& link : whole.links()) {
+    Transform field;
+    field.then(link.field->clone(ctx));
+    expected = map_points(ctx, field, expected);
+    expected = map_points(ctx, Transform(link.after), expected);
+  }
+  const std::vector<Eigen::Vector3d> mapped = map_points(ctx, whole, points_of(grid));
+  for (std::size_t i = 0; i < mapped.size(); ++i) ASSERT_LT((mapped[i] - expected[i]).norm(), 1e-9);
+  // The kernel sees what the host sees.
+  Transform composed;
+  composed.then(compose(ctx, whole, grid));
+  const std::vector<Eigen::Vector3d> on_grid = map_points(ctx, composed, points_of(grid));
+  for (std::size_t i = 0; i < mapped.size(); ++i) ASSERT_LT((mapped[i] - on_grid[i]).norm(), 1e-3);
+}
+
+TEST_P(Transforms, PointsComeBack) {
+  const Geometry grid = centred(plain_geometry({24, 22, 20}, 1.6));
+  const Transform t = chain();
+  const std::vector<Eigen::Vector3d> points = points_of(grid);
+  const MappedBack back = map_points_back(ctx, t, map_points(ctx, t, points));
+  EXPECT_LT(back.largest_residual_mm, 1e-6);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    ASSERT_LT((back.points[i] - points[i]).norm(), 1e-5);
+  Eigen::Affine3d flat = Eigen::Affine3d::Identity();
+  flat.linear().col(2).setZero();
+  EXPECT_THROW(map_points_back(ctx, Transform(flat), points), InvalidArgument);
+}
+
+TEST_P(Transforms, TheInverseOfAChainUndoesIt) {
+  const Geometry grid = centred(plain_geometry({16, 16, 16}, 1.6));
+  const Transform t = chain();
+  const InverseTransform back = invert(ctx, t);
+  EXPECT_LT(back.mean_residual_voxels, inverse_mean_voxels);
+  const std::vector<Eigen::Vector3d> points = points_of(grid);
+  const std::vector<Eigen::Vector3d> there_and_back =
+      map_points(ctx, back.transform, map_points(ctx, t, points));
+  double sum = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) sum += (there_and_back[i] - points[i]).norm();
+  EXPECT_LT(sum / double(points.size()), 0.1);
+}
+
+TEST_P(Transforms, AnImageIsResampledOnceThroughTheChain) {
+  const Geometry grid = centred(oblique_geometry({22, 20, 18}, {2, 2.1, 1.9}));
+  const Geometry moving = centred(oblique_geometry({44, 40, 38}, {1.2, 1.3, 1.4}));
+  Context host;
+  const auto linear = [](const Eigen::Vector3d& p) { return 3 * p.x() - 2 * p.y() + p.z() + 7; };
+  const Volume<float> image(ctx, moving, sample_world(host, moving, linear).to_host(host));
+  const Transform t = chain();
+  const std::vector<float> out =
+      resample(ctx, image, t, grid, Interpolation::linear, -1e6f).to_host(ctx);
+  // A linear image through any map is that map's value: one interpolation, no blur.
+  std::vector<Eigen::Vector3d> centres;
+  const Eigen::Affine3d world = grid.index_to_world();
+  for (int z = 0; z < grid.extent.z; ++z)
+    for (int y = 0; y < grid.extent.y; ++y)
+      for (int x = 0; x < grid.extent.x; ++x) centres.push_back(world * Eigen::Vector3d(x, y, z));
+  const std::vector<Eigen::Vector3d> mapped = map_points(ctx, t, centres);
+  const Eigen::Affine3d to_index = moving.world_to_index();
+  int inside = 0;
+  for (std::size_t i = 0; i < mapped.size(); ++i) {
+    const Eigen::Vector3d at = to_index * mapped[i];
+    if ((at.array() < 0.01).any() || at.x() > 42.9 || at.y() > 38.9 || at.z() > 36.9) continue;
+    ASSERT_NEAR(out[i], linear(mapped[i]), 5e-3);
+    ++inside;
+  }
+  EXPECT_GT(inside, 500);
+  EXPECT_EQ(out, resample(ctx, image, t, grid, Interpolation::linear, -1e6f).to_host(ctx));
+}
+
+TEST_P(Transforms, LabelsOfAnyTypeSurviveExactly) {
+  const std::vector<std::uint64_t> labels = {
+      0, 614454277, (std::uint64_t(1) << 53) + 1, std::uint64_t(std::int64_t(-3)), 5, 5,
+      0, 614454277};
+  const NumberedLabels<std::uint64_t> numbered = number_labels<std::uint64_t>(labels, 9);
+  EXPECT_EQ(numbered.label.size(), 6u) << "and the background";
+  const Geometry g = plain_geometry({2, 2, 2});
+  const std::vector<std::int32_t> out =
+      resample_labels(ctx, Volume<std::int32_t>(ctx, g, numbered.number), Transform(), g)
+          .to_host(ctx);
+  for (std::size_t i = 0; i < labels.size(); ++i) EXPECT_EQ(numbered.of(out[i]), labels[i]);
+}
+
+TEST_P(Transforms, AVoteTakesTheLargestShare) {
+  const Geometry g = plain_geometry({4, 4, 4});
+  std::vector<std::int32_t> labels(64, 1);
+  labels[g.extent.offset(1, 1, 1)] = 2;
+  const Volume<std::int32_t> volume(ctx, g, labels);
+  const auto label_at = [&](const Eigen::Vector3d& where, LabelInterpolation how) {
+    Eigen::Affine3d shift = Eigen::Affine3d::Identity();
+    shift.translation() = where;
+    Geometry one = g;
+    one.extent = {1, 1, 1};
+    return resample_labels(ctx, volume, Transform(shift), one, how, 7).to_host(ctx)[0];
+  };
+  const LabelInterpolation vote = LabelInterpolation::vote, nearest = LabelInterpolation::nearest;
+  EXPECT_EQ(label_at({1, 1, 1}, vote), 2);
+  EXPECT_EQ(label_at({1.2, 1.2, 1.2}, vote), 2) << "0.8^3 is more than a half";
+  EXPECT_EQ(label_at({1.3, 1.3, 1.3}, vote), 1) << "0.7^3 is less than a half";
+  EXPECT_EQ(label_at({1.3, 1.3, 1.3}, nearest), 2);
+  EXPECT_EQ(label_at({1.5, 1, 1}, vote), 1) << "a level vote goes to the smaller number";
+  EXPECT_EQ(label_at({9, 1, 1}, vote), 7) << "outside";
+}
+
+TEST_P(Transforms, TheJacobianCountsTheAffineToo) {
+  const Geometry g = plain_geometry({12, 12, 12});
+  Eigen::Affine3d twice = Eigen::Affine3d::Identity();
+  twice.linear() *= 2;
+  Transform t(twice);
+  t.then(DisplacementField(
+      ctx, centred(plain_geometry({60, 60, 60})),
+      field_planes({60, 60, 60}, [](int x, int, int) { return Eigen::Vector3d(0.25 * x, 0, 0); })));
+  const std::vector<float> j = jacobian_determinant(ctx, t, g).to_host(ctx);
+  const std::vector<float> log_j = log_jacobian(ctx, t, g).to_host(ctx);
+  const std::size_t at = g.extent.offset(5, 5, 5);
+  EXPECT_NEAR(j[at], 8 * 1.25, 1e-3);
+  EXPECT_NEAR(log_j[at], std::log(10), 1e-4);
+}
+
+TEST_P(Transforms, SaysWhatItCannot) {
+  const Geometry g = plain_geometry({4, 4, 4});
+  DisplacementField zero(ctx, g);
+  zero.fill_zero(ctx);
+  Transform longer;
+  for (std::size_t k = 0; k <= Transform::most_links; ++k) longer.then(zero.clone(ctx));
+  EXPECT_THROW(compose(ctx, longer, g), InvalidArgument);
+  Context other = ctx.rehearsal();
+  Transform foreign;
+  foreign.then(DisplacementField(other, g));
+  EXPECT_THROW(compose(ctx, foreign, g), InvalidArgument);
+  EXPECT_THROW(Transform().then(DisplacementField()), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace freeflow

@@ -1,0 +1,43 @@
+// Images and labels through a transform, in one resampling whatever the length of the chain.
+#pragma once
+
+#include <cstdint>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/transform/transform.h>
+
+namespace freeflow {
+
+/// Samples `moving` at transform(x) for every voxel x of `grid`. Voxels that fall outside (farther
+/// than half a voxel beyond the outermost centres, as in ITK) or touch NaN become `fill`. Throws
+/// InvalidArgument for memory of another device and for chains of more than Transform::most_links
+/// fields.
+Volume<float> resample(Context& ctx, const Volume<float>& moving, const Transform& transform,
+                       const Geometry& grid, Interpolation interpolation = Interpolation::linear,
+                       float fill = 0);
+
+enum class LabelInterpolation {
+  nearest,  ///< the label of the nearest voxel
+  vote      ///< the label of the largest trilinear weight among the eight voxels around: smoother
+};
+
+/// The same of labels as they are numbered: integers that never pass through float. Outside:
+/// `outside`. A vote that ends level goes to the smaller number.
+Volume<std::int32_t> resample_labels(Context& ctx, const Volume<std::int32_t>& labels,
+                                     const Transform& transform, const Geometry& grid,
+                                     LabelInterpolation interpolation = LabelInterpolation::nearest,
+                                     std::int32_t outside = 0);
+
+/// Labels of any integer type as numbers 0, 1, 2, ... in the order of their values.
+template <class T>
+struct NumberedLabels {
+  std::vector<std::int32_t> number;  ///< per voxel
+  std::vector<T> label;              ///< of each number, ascending
+  T of(std::int32_t n) const { return label[std::size_t(n)]; }
+};
+
+/// `background` is among the labels whether a voxel has it or not.
+template <class T>
+NumberedLabels<T> number_labels(const std::vector<T>& labels, T background);
+
+}  // namespace freeflow

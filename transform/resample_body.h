@@ -1,0 +1,61 @@
+// Private: the mathematics of resample.h for labels; images take the bodies of deform/warp_body.h.
+#pragma once
+
+#include <cstdint>
+
+#include <freeflow/deform/warp_body.h>
+#include <freeflow/transform/chain_body.h>
+
+namespace freeflow {
+
+struct LabelNearestBody {
+  ChainPoint point;
+  VolumeView<const std::int32_t> labels;
+  VolumeView<std::int32_t> out;
+  std::int32_t outside;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const Vec3f p = point(x, y, z);
+    const Extent n = labels.extent;
+    out(x, y, z) = has_value(p, n) ? labels(clamp_index(int(floorf(p.x + 0.5f)), n.x),
+                                            clamp_index(int(floorf(p.y + 0.5f)), n.y),
+                                            clamp_index(int(floorf(p.z + 0.5f)), n.z))
+                                   : outside;
+  }
+};
+
+struct LabelVoteBody {
+  ChainPoint point;
+  VolumeView<const std::int32_t> labels;
+  VolumeView<std::int32_t> out;
+  std::int32_t outside;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const Vec3f p = point(x, y, z);
+    const Extent n = labels.extent;
+    if (!has_value(p, n)) {
+      out(x, y, z) = outside;
+      return;
+    }
+    const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
+    std::int32_t label[8];
+    float weight[8];
+    for (int corner = 0; corner < 8; ++corner) {
+      const int i = corner & 1, j = corner >> 1 & 1, k = corner >> 2;
+      label[corner] = labels(cx.low + i * cx.step, cy.low + j * cy.step, cz.low + k * cz.step);
+      weight[corner] = (i ? cx.fraction : 1.0f - cx.fraction) *
+                       (j ? cy.fraction : 1.0f - cy.fraction) *
+                       (k ? cz.fraction : 1.0f - cz.fraction);
+    }
+    std::int32_t best = label[0];
+    float most = -1;
+    for (int a = 0; a < 8; ++a) {
+      float votes = 0;
+      for (int b = 0; b < 8; ++b) votes += label[b] == label[a] ? weight[b] : 0.0f;
+      if (votes > most || (votes == most && label[a] < best)) most = votes, best = label[a];
+    }
+    out(x, y, z) = best;
+  }
+};
+
+}  // namespace freeflow
