@@ -95,10 +95,10 @@ Spread spread_of(const Extent& extent, const std::vector<float>& planes,
   std::array<double, 9> sum{}, squares{};
   double samples = 0;
   for (std::size_t voxel = 0; voxel < count; voxel += stride) {
-    const auto x = voxel % std::size_t(extent.x), row = voxel / std::size_t(extent.x);
+    const std::size_t row = voxel / std::size_t(extent.x), z = row / std::size_t(extent.y);
     const Eigen::Vector3d at =
-        coordinates * Eigen::Vector3d(double(x), double(row % std::size_t(extent.y)),
-                                      double(row / std::size_t(extent.y)));
+        coordinates * Eigen::Vector3d(double(voxel % std::size_t(extent.x)),
+                                      double(row % std::size_t(extent.y)), double(z));
     const std::array<float, 3> vector{planes[voxel], planes[count + voxel],
                                       planes[2 * count + voxel]};
     if (!std::isfinite(vector[0]) || !std::isfinite(vector[1]) || !std::isfinite(vector[2]))

@@ -86,11 +86,12 @@ HostTransform read_hdf5(const std::string& path) {
     else if (transforms.size() > 1)
       fail_reading(path, "it holds " + std::to_string(transforms.size()) +
                              " transforms that are not one composite; give them one by one");
-    for (auto part = transforms.rbegin(); part != transforms.rend(); ++part)
-      if (const auto* field = dynamic_cast<const Field*>(part->GetPointer()))
+    for (const auto& part : transforms)
+      if (const auto* field = dynamic_cast<const Field*>(part.GetPointer()))
         chain.steps.emplace_back(field_of(path, *field, chain.warnings));
       else
-        chain.steps.emplace_back(affine_of(path, **part));
+        chain.steps.emplace_back(affine_of(path, *part));
+    std::reverse(chain.steps.begin(), chain.steps.end());  // the last is applied first
     return chain;
   } catch (const IoError&) {
     throw;
@@ -151,11 +152,11 @@ void write_hdf5(const std::string& path, const HostTransform& transform) {
     io->SetFileName(path);
     io->SetUseCompression(true);
     const auto composite = Composite::New();
-    for (auto step = transform.steps.rbegin(); step != transform.steps.rend(); ++step)
-      if (const auto* field = std::get_if<HostField>(&*step))
-        composite->AddTransform(itk_field(*field));
+    for (const auto& step : transform.steps)
+      if (const auto* field = std::get_if<HostField>(&step))
+        composite->PrependTransform(itk_field(*field));
       else
-        composite->AddTransform(itk_affine(std::get<Eigen::Affine3d>(*step)));
+        composite->PrependTransform(itk_affine(std::get<Eigen::Affine3d>(step)));
     if (composite->IsTransformQueueEmpty())
       composite->AddTransform(itk_affine(Eigen::Affine3d::Identity()));
     itk::HDF5TransformIOTemplate<double>::ConstTransformListType list;

@@ -7,6 +7,7 @@ Six geometries, 1,000 points each. Where a reader takes the nearest voxel or res
 the largest difference per format and reader, and on the last line how many tests ran and how many had no reader here.
 """
 import importlib.util
+import io
 import shutil
 import subprocess
 import sys
@@ -204,10 +205,10 @@ class ForeignReaders(unittest.TestCase):
 
         for case in self.cases():
             table = pandas.DataFrame(case.points, columns=["x", "y", "z"])
-            for source, name in ((case.tfm, "a.mat"), (case.warp, "w.nii.gz")):
+            for source, name in ((case.tfm, "a.mat"), (case.tfm, "a.h5"), (case.warp, "w.nii.gz"), (case.warp, "w.h5")):
                 path = case.convert(source, name, "itk")
                 theirs = ants.apply_transforms_to_points(3, table, [str(path)])[["x", "y", "z"]].to_numpy()
-                self.close(f"itk {Path(name).suffix}: ANTsPy", case, theirs, case.ours(path, "itk", case.points),
+                self.close(f"itk {'affine' if name[0] == 'a' else 'field'} {Path(name).suffix}: ANTsPy", case, theirs, case.ours(path, "itk", case.points),
                            FLOAT_VOXEL * case.smallest_voxel)
 
     @needs("nitransforms", "h5py")
@@ -215,12 +216,35 @@ class ForeignReaders(unittest.TestCase):
         import nitransforms
 
         for case in self.cases():
-            if case.name == "permuted":
-                continue
             path = case.convert(case.warp, "w.h5", "itk")
             chain = nitransforms.manip.TransformChain.from_filename(str(path), fmt="itk")
             found = flip(np.asarray(chain.map(flip(case.centres))))
             self.close("itk composite .h5: nitransforms", case, found, case.ours(path, "itk", case.centres), FLOAT_VOXEL * case.smallest_voxel)
+
+    @needs("h5py", "SimpleITK")
+    def test_itk_composite_of_floats(self):
+        """As fMRIPrep keeps them: an affine and a field, both in float."""
+        import h5py
+        import SimpleITK as sitk
+
+        for case in self.cases():
+            field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(str(case.warp)), sitk.sitkVectorFloat64))
+            path = case.folder / "floats.h5"
+            sitk.WriteTransform(sitk.CompositeTransform([sitk.ReadTransform(str(case.tfm)), field]), str(path))
+            with h5py.File(path, "r+") as file:
+                for group in file["TransformGroup"].values():
+                    name = group["TransformType"][0]
+                    name = name.decode() if isinstance(name, bytes) else name
+                    del group["TransformType"]
+                    group.create_dataset("TransformType", data=[name.replace("double", "float")], dtype=h5py.string_dtype("ascii"))
+                    for key in ("TransformParameters", "TransformFixedParameters"):
+                        if key in group:
+                            values = group[key][()].astype(np.float32)
+                            del group[key]
+                            group.create_dataset(key, data=values)
+            theirs = sitk.ReadTransform(str(path))
+            found = np.array([theirs.TransformPoint(p) for p in case.points.tolist()])
+            self.close("itk composite .h5 of floats", case, case.ours(path, "auto", case.points), found)
 
     @needs_program("wb_command")
     def test_itk_with_workbench(self):
@@ -230,6 +254,26 @@ class ForeignReaders(unittest.TestCase):
             subprocess.run(["wb_command", "-convert-warpfield", "-from-itk", path, "-to-world", world], check=True, capture_output=True)
             found = case.centres + flip(case.at_centres(np.squeeze(nib.load(world).get_fdata())))
             self.close("itk .nii.gz: wb_command", case, found, case.ours(path, "itk", case.centres))
+
+    @needs("picsl_greedy")
+    def test_itk_warps_and_ras_matrices_with_greedy(self):
+        from picsl_greedy import Greedy3D
+
+        for case in self.cases():
+            index = np.stack(np.meshgrid(*[np.arange(41)] * 3, indexing="ij"), -1)
+            affine = grid(np.eye(3), (8, 8, 8), (-160, -160, -160))
+            coordinates = apply(affine, index.reshape(-1, 3)).reshape(41, 41, 41, 3)
+            warp, matrix = case.convert(case.warp, "w.nii.gz", "itk"), case.convert(case.tfm, "a.txt", "niftyreg")
+            for what, chain in (("itk .nii.gz", [warp]), ("niftyreg text", [matrix])):
+                seen = []
+                for axis in range(3):
+                    image = case.save("coordinate.nii", coordinates[..., axis], affine)
+                    out = case.folder / "seen.nii"
+                    Greedy3D().execute(f"-d 3 -V 0 -rf {case.fixed} -ri LINEAR -rm {image} {out} -r "
+                                         + " ".join(map(str, chain)), out=io.StringIO())
+                    seen.append(case.at_centres(nib.load(out).get_fdata()))
+                self.close(f"{what}: greedy", case, flip(np.stack(seen, -1)),
+                           case.ours(chain[0], what.split()[0], case.centres), FLOAT_VOXEL * case.smallest_voxel)
 
     # --- FSL -----------------------------------------------------------------------------------------------------------------------
     @needs("fsl.transform")
@@ -379,6 +423,21 @@ class ForeignReaders(unittest.TestCase):
             nitransforms.linear.Affine(RAS @ case.affine @ RAS, reference=fixed).to_filename(str(theirs), fmt="afni", moving=moving)
             self.close("afni .aff12.1D of nitransforms", case, case.ours(theirs, "auto", case.points), case.true_affine(case.points),
                        FLOAT_VOXEL * case.smallest_voxel)  # written with six digits
+
+    @needs("nitransforms")
+    def test_afni_warp_with_nitransforms(self):
+        import nitransforms
+
+        for case in self.cases():
+            if case.name == "oblique":
+                continue  # refused, as AFNI takes its axes as cardinal
+            cardinal = case.folder / "moving.nii"
+            case.save("moving.nii", np.zeros((9, 8, 7)), np.eye(4))
+            case.moving = cardinal
+            path = case.convert(case.warp, "w.nii.gz", "afni")
+            theirs = nitransforms.nonlinear.DenseFieldTransform.from_filename(str(path), fmt="afni")
+            self.close("afni warp: nitransforms", case, flip(np.asarray(theirs.map(flip(case.centres)))),
+                       case.ours(path, "afni", case.centres), FLOAT_VOXEL * case.smallest_voxel)
 
     # --- FreeSurfer ----------------------------------------------------------------------------------------------------------------
     @needs("surfa")
