@@ -103,8 +103,7 @@ struct Coefficients {
       put_at<float>(bytes, 80 + 4 * i, float(knots[i]));
       put_at<float>(bytes, 268 + 4 * i, float(sides[i]));
     }
-    // moving + 3 mm along FSL's x = fixed, before the coefficients.
-    put_sform(bytes, 1, {1, 0, 0, 3, 0, 1, 0, 0, 0, 0, 1, 0});
+    put_sform(bytes, 1, {1.25, 0, 0, 3, 0, 1, 0.5, 0, 0, 0, 1, 0});  // FLIRT's, moving to fixed
     return bytes + bytes_of_values(planes);
   }
 
@@ -147,8 +146,9 @@ TEST(Fsl, CoefficientsAreSplinesInFslsOrderOfX) {
       for (const Eigen::Vector3d& voxel :
            {Eigen::Vector3d(1, 2, 3), Eigen::Vector3d(0, 0, 0), Eigen::Vector3d(5, 4, 2)}) {
         const Eigen::Vector3d in_fsl(x > 0 ? 5 - voxel.x() : voxel.x(), voxel.y(), voxel.z());
-        const Eigen::Vector3d scaled = in_fsl.cwiseProduct(fixed.spacing) -
-                                       Eigen::Vector3d(3, 0, 0) + coefficients.at(in_fsl, order);
+        const Eigen::Vector3d mm = in_fsl.cwiseProduct(fixed.spacing);
+        const Eigen::Vector3d linear((mm.x() - 3) / 1.25, mm.y() - mm.z() / 2, mm.z());
+        const Eigen::Vector3d scaled = linear + coefficients.at(in_fsl, order);
         expect_maps(transform, fixed.index_to_world() * voxel,
                     moving.index_to_world() * scaled.cwiseQuotient(moving.spacing));
       }

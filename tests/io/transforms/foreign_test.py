@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Do other people's readers map points through our transform files as we do, and we through theirs as they do?
 
-    foreign_test.py TRANSFORM_POINTS     (the program built of transform_points.cpp beside this file)
+    foreign_test.py TEST_TRANSFORM_FILES     (the program built of main.cpp beside this file)
 
 Six geometries, 1,000 points each. Where a reader takes the nearest voxel or resamples onto a grid, the points are voxel centres. Prints
 the largest difference per format and reader, and on the last line how many tests ran and how many had no reader here.

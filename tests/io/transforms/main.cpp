@@ -1,11 +1,13 @@
-// Our side of foreign_test.py: maps points through a transform file, or writes it in another
-// format.
-//   transform_points map IN FROM FIXED MOVING VECTORS POINTS
-//   transform_points convert IN FROM FIXED MOVING VECTORS OUT TO
+// The tests of transform files and, for foreign_test.py, our side of its comparison: one program,
+// as the package takes every program of tests/ for a test.
+//   test_transform_files map IN FROM FIXED MOVING VECTORS POINTS
+//   test_transform_files convert IN FROM FIXED MOVING VECTORS OUT TO
 // FROM: a format or auto. FIXED, MOVING: images, or - for none. VECTORS: measured, displacements or
 // positions, of what is read (map) or written (convert). POINTS: a line of three numbers separated
 // by commas per point, LPS mm; the mapped points go to stdout in the same form. Warnings go to
 // stderr.
+#include <gtest/gtest.h>
+
 #include <cstdio>
 #include <exception>
 #include <fstream>
@@ -37,7 +39,7 @@ void map_points(const HostTransform& transform, const std::string& path) {
 }
 
 void run(const std::vector<std::string>& words) {
-  require(words.size() >= 8 && (words[1] == "map" || words.size() == 9), "see the source");
+  require(words.size() == (words[1] == "map" ? 8u : 9u), "see the source");
   const bool convert = words[1] == "convert";
   const std::optional<TransformFormat> from = parse_transform_format(words[3]);
   TransformContext context{geometry(words[4]), geometry(words[5]), {}};
@@ -56,6 +58,11 @@ void run(const std::vector<std::string>& words) {
 }  // namespace freeflow
 
 int main(int argc, char** argv) {
+  const std::string word = argc > 1 ? argv[1] : "";
+  if (word != "map" && word != "convert") {
+    testing::InitGoogleTest(&argc, argv);
+    return RUN_ALL_TESTS();
+  }
   freeflow::silence_foreign_readers();
   try {
     freeflow::run({argv, argv + argc});
