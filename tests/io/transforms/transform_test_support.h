@@ -2,6 +2,7 @@
 // field and points.
 #pragma once
 
+#include <cmath>
 #include <numbers>
 #include <string>
 #include <utility>
@@ -74,6 +75,59 @@ inline double largest_difference(const HostTransform& a, const HostTransform& b,
   for (const Eigen::Vector3d& p : points_within(grid))
     largest = std::max(largest, (map_point(a, p) - map_point(b, p)).norm());
   return largest;
+}
+
+// --- Files made byte by byte ---------------------------------------------------------------------
+
+inline constexpr Extent small{6, 5, 4};
+
+/// Index to RAS: 2, 3, 4 mm voxels; `x` of either sign, so either handedness.
+inline std::array<float, 12> ras_rows(float x) { return {x, 0, 0, 10, 0, 3, 0, -20, 0, 0, 4, 30}; }
+
+inline Geometry grid_of_rows(float x, Extent extent = small) {
+  Eigen::Matrix3d direction = Eigen::Vector3d(x > 0 ? -1 : 1, -1, 1).asDiagonal();
+  return {extent, {std::abs(double(x)), 3, 4}, {-10, 20, 30}, direction};
+}
+
+struct Vectors {
+  Extent extent = small;
+  int dimensions = 5, intent = 1007;
+  std::string name;
+  std::array<float, 3> p{};
+  float x = 2;  // of ras_rows
+};
+
+inline std::string vector_file(const Vectors& v) {
+  const auto sizes = v.dimensions == 5 ? std::vector<int>{v.extent.x, v.extent.y, v.extent.z, 1, 3}
+                                       : std::vector<int>{v.extent.x, v.extent.y, v.extent.z, 3};
+  std::string bytes = nifti_header(sizes, 16, 32);
+  for (std::size_t i = 0; i < 3; ++i) put_at<float>(bytes, 56 + 4 * i, v.p[i]);
+  put_at<std::int16_t>(bytes, 68, std::int16_t(v.intent));
+  std::memcpy(bytes.data() + 328, v.name.data(), v.name.size());
+  put_sform(bytes, 1, ras_rows(v.x));
+  return bytes;
+}
+
+/// Planes of f(x, y, z), of which three numbers come back.
+template <class F>
+std::vector<float> planes_of(const Extent& extent, F&& f) {
+  const std::size_t count = extent.count();
+  std::vector<float> planes(3 * count);
+  std::size_t voxel = 0;
+  for (int z = 0; z < extent.z; ++z)
+    for (int y = 0; y < extent.y; ++y)
+      for (int x = 0; x < extent.x; ++x, ++voxel) {
+        const Eigen::Vector3d value = f(x, y, z);
+        for (std::size_t c = 0; c < 3; ++c)
+          planes[c * count + voxel] = float(value[Eigen::Index(c)]);
+      }
+  return planes;
+}
+
+inline void expect_maps(const HostTransform& transform, const Eigen::Vector3d& from,
+                        const Eigen::Vector3d& to, double tolerance = 1e-4) {
+  const Eigen::Vector3d found = map_point(transform, from);
+  EXPECT_LT((found - to).norm(), tolerance) << found.transpose() << "; wanted " << to.transpose();
 }
 
 }  // namespace freeflow::test
