@@ -24,6 +24,7 @@ constexpr Command commands[] = {
     {"compose", regtool_compose, "a chain of transforms as one displacement field"},
     {"invert", regtool_invert, "the inverse of an affine or a field, with its residual"},
     {"jacobian", regtool_jacobian, "how transforms change volumes"},
+    {"convert", regtool_convert, "transform files of FSL, NiftyReg, SPM, AFNI, FreeSurfer, MRtrix"},
     {"info", regtool_info, "what an image or a transform file holds"},
 };
 

@@ -155,6 +155,22 @@ TEST_F(Regtool, InvertsAndMeasuresVolumes) {
   EXPECT_EQ(run(regtool + " info f.nii.gz").status, 0);
 }
 
+TEST_F(Regtool, ConvertsThereAndBack) {
+  const std::string grids = " --fixed f.nii.gz --moving m.nii.gz ";
+  ASSERT_EQ(run(regtool + " convert -t a_0GenericAffine.mat --to fsl -o flirt.mat" + grids).status,
+            0);
+  ASSERT_EQ(run(regtool + " convert -t flirt.mat --from fsl --to itk -o again.mat" + grids).status,
+            0);
+  const Eigen::Affine3d a = read_affine((folder / "a_0GenericAffine.mat").string());
+  EXPECT_TRUE(a.isApprox(read_affine((folder / "again.mat").string()), 1e-6));
+  ASSERT_EQ(run(regtool + " convert --to itk -o whole.h5" + forth).status, 0);
+  ASSERT_EQ(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o one.nii.gz -t whole.h5").status, 0);
+  ASSERT_EQ(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o two.nii.gz" + forth).status, 0);
+  EXPECT_EQ(read("one.nii.gz").voxels, read("two.nii.gz").voxels);
+  expect_refusal(run(regtool + " convert -t a_0GenericAffine.mat --to fsl -o out.mat"), "--fixed");
+  expect_refusal(run(regtool + " convert -t a_1Warp.nii.gz --to sms -o out.nii.gz"), "freesurfer");
+}
+
 TEST_F(Regtool, RefusesUnusableCalls) {
   const std::string apply = regtool + " apply -r f.nii.gz -o out.nii.gz ";
   expect_refusal(run(apply), "-i");
@@ -168,7 +184,8 @@ TEST_F(Regtool, RefusesUnusableCalls) {
                  "also an input");
   expect_refusal(run(regtool + " transmogrify"), "--help");
   EXPECT_EQ(run(regtool + " --help").status, 0);
-  for (const std::string command : {"apply", "points", "compose", "invert", "jacobian", "info"})
+  for (const std::string command :
+       {"apply", "points", "compose", "invert", "jacobian", "convert", "info"})
     EXPECT_EQ(run(regtool + " " + command + " --help").status, 0) << command;
 }
 

@@ -1,0 +1,129 @@
+#include <freeflow/io/transforms/afni.h>
+
+#include <cmath>
+#include <numbers>
+#include <sstream>
+
+#include <freeflow/io/transforms/chain.h>
+#include <freeflow/io/transforms/vector_nifti.h>
+
+namespace freeflow {
+
+namespace {
+
+/// As AFNI does, above 0.01 degrees between an axis and the nearest of the world's.
+bool is_oblique(const Geometry& grid) {
+  const double smallest_cosine = grid.direction.cwiseAbs().colwise().maxCoeff().minCoeff();
+  return smallest_cosine < std::cos(0.01 * std::numbers::pi / 180);
+}
+
+/// Where AFNI believes a point of an oblique image to be: each axis turned to the nearest of the
+/// world's, the first voxel's place kept. The identity for other images.
+Eigen::Affine3d cardinal_of_real(const Geometry& grid) {
+  if (!is_oblique(grid)) return Eigen::Affine3d::Identity();
+  Geometry cardinal = grid;
+  cardinal.direction.setZero();
+  for (int axis = 0; axis < 3; ++axis) {
+    Eigen::Index nearest = 0;
+    grid.direction.col(axis).cwiseAbs().maxCoeff(&nearest);
+    cardinal.direction(nearest, axis) = grid.direction(nearest, axis) < 0 ? -1 : 1;
+  }
+  return cardinal.index_to_world() * grid.world_to_index();
+}
+
+Eigen::Affine3d cardinal_or_identity(const std::optional<Geometry>& grid) {
+  return grid ? cardinal_of_real(*grid) : Eigen::Affine3d::Identity();
+}
+
+HostTransform read_matrix(const std::string& path, const TransformContext& context) {
+  const auto rows = read_number_rows(path);
+  std::vector<double> numbers;
+  if (rows.size() == 1 || (rows.size() == 3 && rows.front().size() == 4))
+    for (const auto& row : rows) numbers.insert(numbers.end(), row.begin(), row.end());
+  else if (rows.size() > 1 && rows.front().size() == 12)
+    fail_reading(path, "its " + std::to_string(rows.size()) +
+                           " rows are as many transforms, one for each volume of a series; keep "
+                           "the row wanted");
+  if (numbers.size() != 12) fail_reading(path, "it is no row of twelve numbers");
+  HostTransform transform;
+  transform.steps.emplace_back(cardinal_or_identity(context.moving).inverse() *
+                               matrix_of(path, numbers) * cardinal_or_identity(context.fixed));
+  if (!context.fixed || !context.moving)
+    transform.warnings.push_back(
+        "'" + path +
+        "' is between images as AFNI sees them; taken as it stands, which is wrong if one of them "
+        "is oblique (set TransformContext::fixed and TransformContext::moving)");
+  return transform;
+}
+
+void refuse_oblique(const Geometry& grid, const std::string& path,
+                    void (*fail)(const std::string&, const std::string&)) {
+  if (is_oblique(grid))
+    fail(path,
+         "its grid is oblique, and AFNI's programs take the axes of such a warp as cardinal; "
+         "resample the images onto cardinal axes first (3dWarp -deoblique)");
+}
+
+}  // namespace
+
+HostTransform read_afni(const std::string& path, const TransformContext& context) {
+  size_of_readable_file(path);
+  if (!is_nifti(path)) return read_matrix(path, context);
+  const VectorNifti file = require_vectors(path);
+  HostTransform transform;
+  const Geometry grid = vector_grid(file, transform.warnings);
+  refuse_oblique(grid, path, fail_reading);
+  if (context.fixed) refuse_oblique(*context.fixed, path, fail_reading);
+  if (context.moving) refuse_oblique(*context.moving, path, fail_reading);
+  const std::vector<float> planes = read_nifti_values(file.header);
+  if (spread_of(grid.extent, planes, grid.index_to_world()).looks_like_positions() ||
+      spread_of(grid.extent, planes, swap_ras_lps() * grid.index_to_world()).looks_like_positions())
+    fail_reading(path,
+                 "its vectors are positions, but AFNI's are displacements; read it as "
+                 "TransformFormat::spm or mrtrix");
+  const Eigen::Matrix3d to_voxels = grid.world_to_index().linear();
+  const std::size_t count = grid.extent.count();
+  transform.steps.emplace_back(
+      make_field(path, grid, transform.warnings, [&](std::size_t voxel, const Eigen::Vector3d&) {
+        return Eigen::Vector3d(to_voxels * Eigen::Vector3d(planes[voxel], planes[count + voxel],
+                                                           planes[2 * count + voxel]));
+      }));
+  return transform;
+}
+
+void write_afni(const std::string& path, const HostTransform& transform,
+                const TransformContext& context) {
+  if (!is_nifti(path)) {
+    const Eigen::Affine3d affine = cardinal_or_identity(context.moving) *
+                                   affine_to_write(path, transform) *
+                                   cardinal_or_identity(context.fixed).inverse();
+    std::ostringstream text;
+    text.precision(17);
+    text << "# 3dvolreg matrices (DICOM-to-DICOM, row-by-row):\n";
+    for (int row = 0; row < 3; ++row)
+      for (int column = 0; column < 4; ++column)
+        text << affine.matrix()(row, column) << (row == 2 && column == 3 ? "\n" : "  ");
+    return write_text(path, text.str());
+  }
+  const GridMap map = grid_map(path, transform, context);
+  refuse_oblique(map.grid, path, fail_writing);
+  if (context.moving) refuse_oblique(*context.moving, path, fail_writing);
+  const Eigen::Affine3d to_world = map.grid.index_to_world();
+  const bool direct = map.field && map.after.matrix().isIdentity(0);
+  const std::size_t count = map.grid.extent.count();
+  std::vector<float> planes(3 * count);
+  for_each_index(map.grid.extent, [&](std::size_t voxel, const Eigen::Vector3d& index) {
+    const Eigen::Vector3d u =
+        direct ? Eigen::Vector3d(to_world.linear() *
+                                 Eigen::Vector3d(map.field->planes[voxel],
+                                                 map.field->planes[count + voxel],
+                                                 map.field->planes[2 * count + voxel]))
+               : Eigen::Vector3d(map.position(voxel, index) - to_world * index);
+    for (std::size_t component = 0; component < 3; ++component)
+      planes[component * count + voxel] = float(u[Eigen::Index(component)]);
+  });
+  constexpr int nifti_intent_vector = 1007;
+  write_vectors(path, map.grid, planes, {5, nifti_intent_vector, "", 0});
+}
+
+}  // namespace freeflow
