@@ -14,7 +14,7 @@ const std::pair<const char*, const char*> other_names[] = {
     {"give FlowOptions::initial_velocity, or an affine alone", "give an affine alone"},
     {"give DemonsOptions::initial_velocity, an affine alone", "give an affine alone"},
     {"DemonsOptions::kind", "--demons"},
-    {"TransformFormat", "--from"},
+    {"TransformFormat::", "--from "},
     {"LinearOptions::initial", "--init"},
     {"Options::initial_displacement", "Options::init"},
     {"Options::initial", "Options::init"},

@@ -23,8 +23,10 @@ constexpr const char* example =
 
 std::string format_words(bool with_auto) {
   std::string words = with_auto ? "auto" : "";
-  for (const TransformFormatInfo& f : transform_formats())
-    words += (words.empty() ? "" : "|") + std::string(f.word);
+  for (const TransformFormatInfo& f : transform_formats()) {
+    if (!words.empty()) words += '|';
+    words += f.word;
+  }
   return words;
 }
 
