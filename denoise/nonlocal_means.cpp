@@ -17,17 +17,19 @@
 namespace freeflow {
 
 void NonlocalMeansOptions::validate() const {
-  require(band > 0 && std::isfinite(band), "the band must be a positive number of voxels");
-  require(patch >= 3 && patch <= 9 && patch % 2 == 1, "the patch side must be 3, 5, 7 or 9 voxels");
+  require(band > 0 && std::isfinite(band),
+          "NonlocalMeansOptions::band must be a positive number of voxels");
+  require(patch >= 3 && patch <= 9 && patch % 2 == 1,
+          "NonlocalMeansOptions::patch must be 3, 5, 7 or 9 voxels");
   require(neighbours >= 1 && neighbours <= max_neighbours,
-          "the number of neighbours must lie between 1 and 256");
-  require(iterations >= 0, "the number of iterations must not be negative");
-  require(!c1 || (*c1 > 0 && std::isfinite(*c1)), "c1 must be positive");
-  require(!c2 || (*c2 > 0 && std::isfinite(*c2)), "c2 must be positive");
+          "NonlocalMeansOptions::neighbours must lie between 1 and 256");
+  require(iterations >= 0, "NonlocalMeansOptions::iterations must not be negative");
+  require(!c1 || (*c1 > 0 && std::isfinite(*c1)), "NonlocalMeansOptions::c1 must be positive");
+  require(!c2 || (*c2 > 0 && std::isfinite(*c2)), "NonlocalMeansOptions::c2 must be positive");
   require(!limit || (*limit > 0 && *limit <= 1000),
-          "the limit of the surface's movement must be positive and at most 1000 voxels");
+          "NonlocalMeansOptions::limit must be positive and at most 1000 voxels");
   require(!search_radius || (*search_radius >= 1 && *search_radius <= 1000),
-          "the search radius must lie between 1 and 1000 voxels");
+          "NonlocalMeansOptions::search_radius must lie between 1 and 1000 voxels");
 }
 
 namespace {

@@ -25,7 +25,8 @@ Padding padding_for(Extent n) {
 
 void Viscosity::validate() const {
   require(mu >= 1e-6 && mu <= 1e6 && lambda + mu >= 0 && lambda <= 1e6,
-          "the viscosity mu must lie between 0.000001 and 1000000, lambda between -mu and 1000000");
+          "Viscosity::mu must lie between 0.000001 and 1000000, Viscosity::lambda between -mu and "
+          "1000000");
 }
 
 NavierVelocity::NavierVelocity(Context& ctx, const Geometry& grid, const Viscosity& viscosity)
