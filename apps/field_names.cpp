@@ -49,6 +49,7 @@ std::string translated(const std::string& sentence) {
 
 std::vector<std::string> translated(const std::vector<std::string>& sentences) {
   std::vector<std::string> out;
+  out.reserve(sentences.size());
   for (const std::string& s : sentences) out.push_back(translated(s));
   return out;
 }

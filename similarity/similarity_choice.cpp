@@ -27,10 +27,10 @@ std::optional<Estimator> parse_estimator(std::string_view name) {
 void SimilarityChoice::validate() const {
   if (factory) return;
   require(bins >= 16 && bins <= 256, "SimilarityChoice::bins must lie between 16 and 256");
-  require(
-      sampling == Interpolation::linear || kind == SimilarityKind::nmi ||
-          kind == SimilarityKind::mi,
-      "SimilarityChoice::sampling is cubic for nmi and mi alone; the other measures sample linear");
+  require(sampling == Interpolation::linear || kind == SimilarityKind::nmi ||
+              kind == SimilarityKind::mi,
+          "SimilarityChoice::sampling: cubic sampling is of nmi and mi; the other measures sample "
+          "linear");
   make_similarity(*this);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/transform/transform_operations_body.h>
@@ -23,10 +24,9 @@ InverseTransform invert(Context& ctx, const Transform& transform, const StopRequ
     return affine.inverse();
   };
   InverseTransform result;
-  const std::vector<Transform::Link>& links = transform.links();
-  for (auto link = links.rbegin(); link != links.rend(); ++link) {
-    result.transform.then(inverted(link->after));
-    Inverse inverse = invert(ctx, *link->field, {}, stop);
+  for (const Transform::Link& link : transform.links() | std::views::reverse) {
+    result.transform.then(inverted(link.after));
+    Inverse inverse = invert(ctx, *link.field, {}, stop);
     result.mean_residual_voxels =
         std::max(result.mean_residual_voxels, inverse.residual.mean_voxels);
     result.largest_residual_voxels =
