@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <ranges>
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/transform/transform_operations_body.h>
@@ -24,7 +23,9 @@ InverseTransform invert(Context& ctx, const Transform& transform, const StopRequ
     return affine.inverse();
   };
   InverseTransform result;
-  for (const Transform::Link& link : transform.links() | std::views::reverse) {
+  const std::vector<Transform::Link>& links = transform.links();
+  for (std::size_t k = links.size(); k-- > 0;) {
+    const Transform::Link& link = links[k];
     result.transform.then(inverted(link.after));
     Inverse inverse = invert(ctx, *link.field, {}, stop);
     result.mean_residual_voxels =
