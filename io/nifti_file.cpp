@@ -10,6 +10,7 @@
 #include <span>
 #include <type_traits>
 
+#include <freeflow/io/byte_order.h>
 #include <freeflow/io/file_checks.h>
 
 namespace freeflow {
@@ -50,16 +51,6 @@ class GzipSource {
   std::string named_;
   std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
 };
-
-template <class T>
-T load(const unsigned char* bytes, bool swapped) {
-  unsigned char copy[sizeof(T)];
-  std::memcpy(copy, bytes, sizeof copy);
-  if (swapped) std::reverse(std::begin(copy), std::end(copy));
-  T value;
-  std::memcpy(&value, copy, sizeof value);
-  return value;
-}
 
 StoredType stored_type_of(const std::string& path, int datatype) {
   switch (datatype) {

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include <freeflow/core/geometry.h>
+#include <freeflow/io/byte_order.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/parallel_gzip.h>
@@ -20,16 +21,6 @@ namespace {
 
 constexpr std::size_t header_bytes = 348;
 constexpr int afni_extension = 4;
-
-template <class T>
-T load(const unsigned char* bytes, bool swapped) {
-  unsigned char copy[sizeof(T)];
-  std::memcpy(copy, bytes, sizeof copy);
-  if (swapped) std::reverse(std::begin(copy), std::end(copy));
-  T value;
-  std::memcpy(&value, copy, sizeof value);
-  return value;
-}
 
 template <class T>
 void put(std::string& bytes, std::size_t offset, T value) {

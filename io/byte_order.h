@@ -1,0 +1,21 @@
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+namespace freeflow {
+
+/// The value of type T that begins at `bytes`, which need not be aligned; its bytes are reversed
+/// where the file is `swapped`, written on a machine of the other byte order.
+template <class T>
+T load(const unsigned char* bytes, bool swapped) {
+  unsigned char copy[sizeof(T)];
+  std::memcpy(copy, bytes, sizeof copy);
+  if (swapped) std::reverse(std::begin(copy), std::end(copy));
+  T value;
+  std::memcpy(&value, copy, sizeof value);
+  return value;
+}
+
+}  // namespace freeflow
