@@ -146,6 +146,21 @@ void require_usable(const NiftiHeader& header, const unsigned char* raw, int off
                    std::string("its header declares a ") + what + " that is not finite");
 }
 
+Eigen::Affine3d qform_of(const unsigned char* raw, bool swapped) {
+  const auto real = [&](std::size_t offset) { return double(load<float>(raw + offset, swapped)); };
+  const Eigen::Vector3d bcd(real(256), real(260), real(264));
+  // The root magnifies the rounding of floats: of a half turn it makes 3e-4 radians. So less than
+  // this is nothing, as in NIfTI's own library.
+  const double a_squared = 1 - bcd.squaredNorm();
+  const double a = a_squared < 1e-7 ? 0 : std::sqrt(a_squared);
+  Eigen::Affine3d ras = Eigen::Affine3d::Identity();
+  const double handed = real(76) < 0 ? -1 : 1;
+  ras.linear() = Eigen::Quaterniond(a, bcd[0], bcd[1], bcd[2]).normalized().toRotationMatrix() *
+                 Eigen::Vector3d(real(80), real(84), handed * real(88)).asDiagonal();
+  ras.translation() = Eigen::Vector3d(real(268), real(272), real(276));
+  return Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)) * ras;
+}
+
 void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
   header.qform_code = load<std::int16_t>(raw + 252, header.swapped);
   header.sform_code = load<std::int16_t>(raw + 254, header.swapped);
@@ -157,6 +172,7 @@ void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
     fail_reading(header.path, std::string("its lengths are in ") +
                                   (length_unit == 1 ? "metres" : "micrometres") +
                                   "; convert it to millimetres");
+  header.qform = qform_of(raw, header.swapped);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) {
       const double ras = load<float>(raw + 280 + 16 * row + 4 * column, header.swapped);
@@ -196,22 +212,26 @@ std::uint64_t NiftiHeader::value_count() const {
   return count;
 }
 
-NiftiHeader read_nifti_header(const std::string& path) {
-  NiftiHeader header;
+NiftiStart read_nifti_start(const std::string& path) {
+  NiftiStart start;
+  NiftiHeader& header = start.header;
   header.path = path;
   name_files(header);
   size_of_readable_file(header.header_path);
+  size_of_readable_file(header.data_path);
+  if (GzipSource(path, header.header_path).read(start.bytes.data(), header_bytes) < header_bytes)
+    fail_reading(path, "it ends within its header or is not a NIfTI file");
+  header.swapped = find_byte_order(path, start.bytes.data());
+  parse_sizes(header, start.bytes.data());
+  parse_orientation(header, start.bytes.data());
+  return start;
+}
+
+NiftiHeader read_nifti_header(const std::string& path) {
+  const NiftiStart start = read_nifti_start(path);
+  NiftiHeader header = start.header;
+  parse_values(header, start.bytes.data());
   const std::uint64_t data_bytes = size_of_readable_file(header.data_path);
-  unsigned char raw[header_bytes];
-  {
-    GzipSource source(path, header.header_path);
-    if (source.read(raw, header_bytes) < header_bytes)
-      fail_reading(path, "it ends within its header or is not a NIfTI file");
-  }
-  header.swapped = find_byte_order(path, raw);
-  parse_sizes(header, raw);
-  parse_values(header, raw);
-  parse_orientation(header, raw);
 
   if (header.size[5] != 1 || header.size[6] != 1 || header.size[3] * header.size[4] > 32767)
     fail_reading(path, "it has too many dimensions for an image or a displacement field");

@@ -26,8 +26,9 @@ struct NiftiHeader {
   double slope = 1, intercept = 0;  // value = slope * stored + intercept
   int intent_code = 0;
   std::string intent_name;
-  int qform_code = 0, sform_code = 0;
-  Eigen::Affine3d sform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
+  int qform_code = 0, sform_code = 0;                   // where 0, the matrix says nothing
+  Eigen::Affine3d qform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
+  Eigen::Affine3d sform = Eigen::Affine3d::Identity();
   std::uint64_t data_offset = 0;
   bool swapped = false;  // the other byte order
 
@@ -35,6 +36,15 @@ struct NiftiHeader {
   /// Number of values: voxels times volumes times components.
   std::uint64_t value_count() const;
 };
+
+/// The first bytes of a NIfTI-1 file, and of what they say the sizes and where the voxels lie, be
+/// these of any kind. Throws IoError when the file is no NIfTI-1 or its sizes, qform or sform are
+/// no use.
+struct NiftiStart {
+  NiftiHeader header;
+  std::array<unsigned char, 348> bytes;
+};
+NiftiStart read_nifti_start(const std::string& path);
 
 /// Throws IoError when the file is no NIfTI-1, when its voxels are not real numbers or when it is
 /// too small for what it declares.
