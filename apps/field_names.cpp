@@ -15,6 +15,7 @@ const std::pair<const char*, const char*> other_names[] = {
     {"give DemonsOptions::initial_velocity, an affine alone", "give an affine alone"},
     {"DemonsOptions::kind", "--demons"},
     {"TransformFormat::", "--from "},
+    {"name the TransformFormat", "name the format with --from"},
     {"LinearOptions::initial", "--init"},
     {"Options::initial_displacement", "Options::init"},
     {"Options::initial", "Options::init"},

@@ -138,6 +138,39 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
   }
 }
 
+ItkHeader read_itk_header(const std::string& path, FileFormat format) {
+  using Pixel = itk::ImageIOBase::IOPixelType;
+  constexpr std::pair<ComponentType, const char*> types[] = {
+      {ComponentType::UCHAR, "uint8"},      {ComponentType::CHAR, "int8"},
+      {ComponentType::USHORT, "uint16"},    {ComponentType::SHORT, "int16"},
+      {ComponentType::UINT, "uint32"},      {ComponentType::INT, "int32"},
+      {ComponentType::ULONG, "uint64"},     {ComponentType::LONG, "int64"},
+      {ComponentType::FLOAT, "float32"},    {ComponentType::DOUBLE, "float64"},
+      {ComponentType::ULONGLONG, "uint64"}, {ComponentType::LONGLONG, "int64"}};
+  try {
+    const auto io = make_io(path, format);
+    io->ReadImageInformation();
+    ItkHeader header;
+    for (unsigned axis = 0; axis < io->GetNumberOfDimensions(); ++axis)
+      header.size.push_back(std::int64_t(io->GetDimensions(axis)));
+    while (header.size.size() > 3 && header.size.back() == 1) header.size.pop_back();
+    header.components = int(io->GetNumberOfComponents());
+    const Pixel pixel = io->GetPixelType();
+    header.voxels = pixel == Pixel::RGB       ? "RGB colours"
+                    : pixel == Pixel::RGBA    ? "RGBA colours"
+                    : pixel == Pixel::COMPLEX ? "complex numbers"
+                    : header.components > 1   ? "vectors"
+                                              : "scalars";
+    header.stored_type = "an unknown type";
+    for (const auto& [type, name] : types)
+      if (type == io->GetComponentType()) header.stored_type = name;
+    if (header.size.size() >= 3) header.geometry = geometry_of(*io);
+    return header;
+  } catch (const itk::ExceptionObject& error) {
+    fail_reading(path, reason_of(error));
+  }
+}
+
 ItkBytes read_itk_bytes(const std::string& path, FileFormat format) {
   try {
     const auto io = make_io(path, format);

@@ -29,11 +29,12 @@ struct RunOptions {
 /// Adds --device, --threads, --quiet, --help.
 void add_run_options(boost::program_options::options_description& options, RunOptions& values);
 
-/// Parses; false when the help was asked for and printed. Throws InvalidArgument with the option.
+/// Parses; false when the help was asked for and printed. `positional` names the option that a word
+/// without one is of. Throws InvalidArgument with the option.
 bool parse_regtool(int argc, const char* const* argv, const std::string& summary,
                    const std::string& example,
                    const boost::program_options::options_description& options,
-                   boost::program_options::variables_map& found);
+                   boost::program_options::variables_map& found, const char* positional = nullptr);
 
 /// The chain that -t lists, in antsApplyTransforms' order: the first is applied first to a point of
 /// the fixed space; "[FILE,1]" is the inverse of FILE. Adds sentences for the user. Throws IoError,
