@@ -1,10 +1,16 @@
 // regtool apply: images and labels through a chain of transforms, in one resampling.
+#include <algorithm>
+#include <future>
+#include <memory>
+#include <optional>
+
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
+#include <apps/regtool/series_resampler.h>
+#include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
-#include <freeflow/io/label_file.h>
-#include <freeflow/transform/resample.h>
+#include <freeflow/io/output_set.h>
 
 namespace po = boost::program_options;
 
@@ -28,49 +34,32 @@ constexpr const char* example =
 
 struct ApplyOptions {
   std::vector<std::string> inputs, outputs, transforms;
-  std::string reference, interpolation = "linear";
-  double fill = 0;
+  std::string reference, type;
+  ResampleOptions resample;
   RunOptions run;
 };
 
-bool is_integer(StoredType type) {
-  return type != StoredType::float32 && type != StoredType::float64;
+constexpr std::pair<const char*, StoredType> type_words[] = {
+    {"uint8", StoredType::uint8},     {"int8", StoredType::int8},
+    {"uint16", StoredType::uint16},   {"int16", StoredType::int16},
+    {"uint32", StoredType::uint32},   {"int32", StoredType::int32},
+    {"uint64", StoredType::uint64},   {"int64", StoredType::int64},
+    {"float32", StoredType::float32}, {"float64", StoredType::float64}};
+
+std::string words_of_types() {
+  std::string words;
+  for (const auto& [word, type] : type_words) {
+    if (!words.empty()) words += '|';
+    words += word;
+  }
+  return words;
 }
 
-void apply_to_labels(Context& ctx, const ApplyOptions& o, const std::string& from,
-                     const std::string& to, const Transform& chain, const Geometry& grid,
-                     LabelInterpolation interpolation, std::vector<std::string>& warnings) {
-  HostLabels labels = read_labels(from);
-  warnings.insert(warnings.end(), labels.warnings.begin(), labels.warnings.end());
-  const auto background = std::uint64_t(std::int64_t(o.fill));
-  const NumberedLabels<std::uint64_t> numbered = number_labels(labels.labels, background);
-  std::int32_t outside = 0;
-  while (numbered.of(outside) != background) ++outside;
-  const std::vector<std::int32_t> resampled =
-      resample_labels(ctx, Volume<std::int32_t>(ctx, labels.geometry, numbered.number), chain, grid,
-                      interpolation, outside)
-          .to_host(ctx);
-  labels.geometry = grid;
-  labels.labels.resize(resampled.size());
-  for (std::size_t i = 0; i < resampled.size(); ++i) labels.labels[i] = numbered.of(resampled[i]);
-  write_output(to, [&](const std::string& path) { write_labels(path, labels, ctx.threads()); });
-}
-
-void apply_to_image(Context& ctx, const ApplyOptions& o, const std::string& from,
-                    const std::string& to, const Transform& chain, const Geometry& grid,
-                    std::vector<std::string>& warnings) {
-  const HostImage image = read_image(from);
-  if (o.interpolation == "nearest" && is_integer(image.stored_type))
-    return apply_to_labels(ctx, o, from, to, chain, grid, LabelInterpolation::nearest, warnings);
-  warnings.insert(warnings.end(), image.warnings.begin(), image.warnings.end());
-  const Interpolation interpolation = o.interpolation == "nearest" ? Interpolation::nearest
-                                      : o.interpolation == "cubic" ? Interpolation::cubic
-                                                                   : Interpolation::linear;
-  const std::vector<float> resampled =
-      resample(ctx, to_volume(ctx, image), chain, grid, interpolation, float(o.fill)).to_host(ctx);
-  write_output(to, [&](const std::string& path) {
-    write_image(path, grid, resampled, image.stored_type, ctx.threads());
-  });
+std::optional<StoredType> chosen_type(const std::string& word) {
+  if (word.empty()) return std::nullopt;
+  for (const auto& [name, type] : type_words)
+    if (word == name) return type;
+  throw InvalidArgument("--type '" + word + "' is not one of " + words_of_types());
 }
 
 }  // namespace
@@ -80,7 +69,7 @@ int regtool_apply(int argc, const char* const* argv) {
   po::options_description options("Options");
   options.add_options()  //
       ("input,i", po::value(&o.inputs)->multitoken()->value_name("IMAGE ..."),
-       "images in the moving space")  //
+       "images in the moving space: scalars, vectors or colours, of one volume or several")  //
       ("reference,r", po::value(&o.reference)->value_name("IMAGE"),
        "the grid to resample onto: the fixed image")  //
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),
@@ -88,12 +77,14 @@ int regtool_apply(int argc, const char* const* argv) {
       ("output,o", po::value(&o.outputs)->multitoken()->value_name("OUT ..."),
        "one for each input")  //
       ("interpolation",
-       po::value(&o.interpolation)
-           ->default_value(o.interpolation)
+       po::value(&o.resample.interpolation)
+           ->default_value(o.resample.interpolation)
            ->value_name("linear|nearest|cubic|labels"),
        "labels: the label with the largest share of the eight voxels around, of any integer "
        "type")  //
-      ("fill", po::value(&o.fill)->default_value(o.fill, "0")->value_name("V"),
+      ("type", po::value(&o.type)->value_name("TYPE"),
+       ("voxel type of the outputs, " + words_of_types() + "; default: the input's").c_str())  //
+      ("fill", po::value(&o.resample.fill)->default_value(o.resample.fill, "0")->value_name("V"),
        "value where the moving image has none");
   add_run_options(options, o.run);
   po::variables_map found;
@@ -103,25 +94,35 @@ int regtool_apply(int argc, const char* const* argv) {
   require(o.outputs.size() == o.inputs.size(), "-o names " + std::to_string(o.outputs.size()) +
                                                    " files for " + std::to_string(o.inputs.size()) +
                                                    " inputs; name one for each");
-  require(o.interpolation == "linear" || o.interpolation == "nearest" ||
-              o.interpolation == "cubic" || o.interpolation == "labels",
-          "--interpolation '" + o.interpolation + "' is not one of linear, nearest, cubic, labels");
+  const std::string& interpolation = o.resample.interpolation;
+  require(interpolation == "linear" || interpolation == "nearest" || interpolation == "cubic" ||
+              interpolation == "labels",
+          "--interpolation '" + interpolation + "' is not one of linear, nearest, cubic, labels");
+  o.resample.type = chosen_type(o.type);
   std::vector<std::string> inputs = o.inputs;
   inputs.push_back(o.reference);
-  for (const std::string& output : o.outputs) protect_inputs(output, inputs, {""});
+  for (const std::string& transform : o.transforms) inputs.push_back(listed_file(transform));
+  std::vector<std::unique_ptr<OutputSet>> outputs;
+  for (const std::string& output : o.outputs) {
+    protect_inputs(output, inputs, {""});
+    require(std::count(o.outputs.begin(), o.outputs.end(), output) == 1,
+            "-o names '" + output + "' twice; name an output for each input");
+    outputs.push_back(std::make_unique<OutputSet>(output));
+  }
 
-  Context ctx(Device::parse(o.run.device), o.run.threads);
+  // The first use of a GPU takes a quarter of a second, in which files can be read.
+  std::future<Context> starting = std::async(
+      std::launch::async, [&] { return Context(Device::parse(o.run.device), o.run.threads); });
   std::vector<std::string> warnings;
   const Geometry grid = read_geometry(o.reference);
-  const Transform chain = read_chain(ctx, o.transforms, warnings);
-  for (std::size_t i = 0; i < o.inputs.size(); ++i) {
-    stop_if_interrupted();
-    if (o.interpolation == "labels")
-      apply_to_labels(ctx, o, o.inputs[i], o.outputs[i], chain, grid, LabelInterpolation::vote,
-                      warnings);
-    else
-      apply_to_image(ctx, o, o.inputs[i], o.outputs[i], chain, grid, warnings);
-  }
+  const HostChain files =
+      read_chain(o.transforms, {grid, read_geometry(o.inputs.front()), o.inputs.front()}, warnings);
+  Context ctx = starting.get();
+  const Transform chain = to_transform(ctx, files, warnings);
+  SeriesResampler resampler(ctx, o.resample, chain, grid);
+  for (std::size_t i = 0; i < o.inputs.size(); ++i)
+    resampler.run(o.inputs[i], outputs[i]->file(""), warnings);
+  for (const auto& output : outputs) output->commit();  // all of them, or none
   print_warnings("regtool", warnings, o.run.quiet);
   return done;
 }
