@@ -147,7 +147,7 @@ void check_overlap(const std::vector<ListedTransform>& listed,
         const HostField& field = std::get<HostField>(step);
         require_same_space(listed[i].path, points, reference, field.geometry);
         if (listed[i].inverse) continue;
-        for (Eigen::Vector3d& p : points) p = map_point(field, p);
+        for (Eigen::Vector3d& p : points) p = displace_point(field, p);
       } else {
         const Eigen::Affine3d map = listed[i].inverse ? affine->inverse() : *affine;
         for (Eigen::Vector3d& p : points) p = map * p;
