@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <freeflow/deform/host_sampling.h>
+
 namespace freeflow {
 
 Transform::Transform(DisplacementField u, const Eigen::Affine3d& affine) {
@@ -60,29 +62,9 @@ class HostChain {
 
     Eigen::Vector3d displacement(const Eigen::Vector3d& world) const {
       const Eigen::Vector3d p = to_index * world;
-      int low[3], step[3];
-      double t[3];
-      for (int a = 0; a < 3; ++a) {
-        const int n = extent[a];
-        if (!(p[a] >= -0.5 && p[a] <= n - 0.5)) return Eigen::Vector3d::Zero();
-        const double c = std::clamp(p[a], 0.0, double(n - 1));
-        low[a] = std::clamp(int(c), 0, std::max(n - 2, 0));
-        step[a] = n > 1 ? 1 : 0;
-        t[a] = c - low[a];
-      }
-      Eigen::Vector3d u = Eigen::Vector3d::Zero();
-      for (int corner = 0; corner < 8; ++corner) {
-        double weight = 1;
-        int at[3];
-        for (int a = 0; a < 3; ++a) {
-          const bool up = corner >> a & 1;
-          weight *= up ? t[a] : 1 - t[a];
-          at[a] = low[a] + (up ? step[a] : 0);
-        }
-        const std::size_t i = extent.offset(at[0], at[1], at[2]);
-        for (int c = 0; c < 3; ++c) u[c] += weight * planes[i + std::size_t(c) * extent.count()];
-      }
-      return to_world * u;
+      for (int a = 0; a < 3; ++a)
+        if (!(p[a] >= -0.5 && p[a] <= extent[a] - 0.5)) return Eigen::Vector3d::Zero();
+      return to_world * sample_on_host({planes.data(), extent}, p);
     }
   };
 

@@ -20,6 +20,7 @@ int regtool_compose(int argc, const char* const* argv);
 int regtool_invert(int argc, const char* const* argv);
 int regtool_jacobian(int argc, const char* const* argv);
 int regtool_convert(int argc, const char* const* argv);
+int regtool_measure(int argc, const char* const* argv);
 int regtool_info(int argc, const char* const* argv);
 
 struct RunOptions {

@@ -1,12 +1,8 @@
 // regtool points: points of a table through a chain of transforms, in a direction said in words.
-#include <cmath>
-#include <cstdio>
-#include <fstream>
-#include <sstream>
-
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
+#include <apps/regtool/point_table.h>
 
 namespace po = boost::program_options;
 
@@ -26,51 +22,6 @@ constexpr const char* example =
     "  regtool points -i moving.csv -o in_fixed.csv --direction moving-to-fixed \\\n"
     "    -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n"
     "A line holds x,y,z in mm; a first line of names and further columns are kept.\n";
-
-struct Table {
-  std::string names;  ///< the first line, where it is no point
-  std::vector<Eigen::Vector3d> points;
-  std::vector<std::string> rest;  ///< of each line, with its comma
-};
-
-Table read_table(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
-  Table table;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (line.empty() || line[0] == '#') continue;
-    double x = NAN, y = NAN, z = NAN;
-    int used = 0;
-    const bool point = std::sscanf(line.c_str(), " %lf , %lf , %lf%n", &x, &y, &z, &used) == 3 &&
-                       std::isfinite(x + y + z);
-    if (!point && number == 1) {
-      table.names = line;
-      continue;
-    }
-    if (!point)
-      throw IoError("cannot read '" + path + "': line " + std::to_string(number) +
-                    " does not begin with three numbers x,y,z");
-    table.points.emplace_back(x, y, z);
-    table.rest.push_back(line.substr(std::size_t(used)));
-  }
-  if (table.points.empty()) throw IoError("cannot read '" + path + "': it holds no point");
-  return table;
-}
-
-void write_table(const std::string& path, const Table& table) {
-  std::ofstream file(path);
-  if (!table.names.empty()) file << table.names << '\n';
-  for (std::size_t i = 0; i < table.points.size(); ++i) {
-    const Eigen::Vector3d& p = table.points[i];
-    char numbers[100];
-    std::snprintf(numbers, sizeof numbers, "%.6f,%.6f,%.6f", p.x(), p.y(), p.z());
-    file << numbers << table.rest[i] << '\n';
-  }
-  file.close();
-  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
-}
 
 }  // namespace
 
@@ -102,7 +53,7 @@ int regtool_points(int argc, const char* const* argv) {
 
   Context ctx(Device::parse(run.device), run.threads);
   std::vector<std::string> warnings;
-  Table table = read_table(input);
+  PointTable table = read_points(input);
   const Transform chain = read_chain(ctx, transforms, warnings);
   const auto flip = [&] {
     if (frame == "ras")
@@ -119,7 +70,7 @@ int regtool_points(int argc, const char* const* argv) {
                          std::to_string(back.largest_residual_mm) + " mm");
   }
   flip();
-  write_output(output, [&](const std::string& path) { write_table(path, table); });
+  write_output(output, [&](const std::string& path) { write_points(path, table); });
   print_warnings("regtool", warnings, run.quiet);
   return done;
 }
