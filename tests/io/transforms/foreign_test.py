@@ -4,7 +4,8 @@
     foreign_test.py TEST_TRANSFORM_FILES     (the program built of main.cpp beside this file)
 
 Six geometries, 1,000 points each. Where a reader takes the nearest voxel or resamples onto a grid, the points are voxel centres. Prints
-the largest difference per format and reader, and on the last line how many tests ran and how many had no reader here.
+the largest difference per format and reader, and on the last line how many tests ran, how many had no reader here, and which readers lack.
+Exit status 77 where none could run.
 """
 import importlib.util
 import io
@@ -18,19 +19,21 @@ from collections import defaultdict
 from pathlib import Path
 
 warnings.filterwarnings("ignore")
+NO_READER = 77
 try:
     import nibabel as nib
     import numpy as np
 except ImportError:
     count = Path(__file__).read_text().count("\n    def test_")
-    print(f"nibabel and numpy are not here: 0 tests ran, {count} skipped for want of a reader")
-    sys.exit(0)
+    print(f"foreign readers: 0 tests ran, {count} skipped for want of nibabel or numpy")
+    sys.exit(NO_READER)
 
 PROGRAM = None
 RAS = np.diag([-1.0, -1, 1, 1])
 EXACT_MM = 1e-3  # affines and our own fields
 FLOAT_VOXEL = 0.01  # where the other program computes in float
 largest = defaultdict(float)
+lacking = set()
 
 
 def rotation(axis, degrees):
@@ -65,10 +68,13 @@ def have(*modules):
 
 
 def needs(*modules):
+    lacking.update(m for m in modules if not have(m))
     return unittest.skipUnless(have(*modules), f"{' and '.join(modules)} not installed")
 
 
 def needs_program(name):
+    if not shutil.which(name):
+        lacking.add(name)
     return unittest.skipUnless(shutil.which(name), f"{name} not installed")
 
 
@@ -477,8 +483,10 @@ def main():
     result = program.result
     for test, why in result.skipped:
         print(f"skipped {test.id().split('.')[-1]}: {why}")
-    print(f"{result.testsRun - len(result.skipped)} tests ran, {len(result.skipped)} skipped for want of a reader")
-    sys.exit(not result.wasSuccessful())
+    ran = result.testsRun - len(result.skipped)
+    want = f" for want of {', '.join(sorted(lacking))}" if lacking else ""
+    print(f"foreign readers: {ran} tests ran, {len(result.skipped)} skipped{want}")
+    sys.exit(1 if not result.wasSuccessful() else 0 if ran else NO_READER)
 
 
 if __name__ == "__main__":
