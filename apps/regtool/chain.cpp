@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include <apps/program.h>
-#include <freeflow/io/transform_file.h>
+#include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace po = boost::program_options;
@@ -54,6 +54,18 @@ std::string named_file(const std::string& text, bool& inverse) {
   return text.substr(1, comma - 1);
 }
 
+Transform read_one(Context& ctx, const std::string& path, std::vector<std::string>& warnings) {
+  const HostTransform read = read_transform_file(path, TransformFormat::itk);
+  warnings.insert(warnings.end(), read.warnings.begin(), read.warnings.end());
+  Transform transform;
+  for (const auto& step : read.steps)
+    if (const auto* field = std::get_if<HostField>(&step))
+      transform.then(DisplacementField(ctx, field->geometry, field->planes));
+    else
+      transform.then(std::get<Eigen::Affine3d>(step));
+  return transform;
+}
+
 }  // namespace
 
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
@@ -62,14 +74,7 @@ Transform read_chain(Context& ctx, const std::vector<std::string>& files,
   for (const std::string& text : files) {
     bool inverse = false;
     const std::string path = named_file(text, inverse);
-    FileTransform read = read_transform(path);
-    DisplacementField field;
-    if (read.displacement) {
-      warnings.insert(warnings.end(), read.displacement->warnings.begin(),
-                      read.displacement->warnings.end());
-      field = DisplacementField(ctx, read.displacement->geometry, read.displacement->planes);
-    }
-    const Transform one(std::move(field), read.affine);
+    const Transform one = read_one(ctx, path, warnings);
     if (!inverse) {
       chain.then(one);
       continue;

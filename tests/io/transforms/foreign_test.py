@@ -192,6 +192,10 @@ class ForeignReaders(unittest.TestCase):
                 field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(str(path)), sitk.sitkVectorFloat64))
                 self.close(f"itk {Path(name).suffix}: SimpleITK, beyond the grid too", case, theirs(field, points),
                            case.ours(path, "itk", points))
+            path = case.folder / "shift.h5"
+            shift = sitk.TranslationTransform(3, (3.5, -2.25, 1.75))
+            sitk.WriteTransform(shift, str(path))
+            self.close("itk translation .h5 of SimpleITK", case, case.ours(path, "itk", points), theirs(shift, points))
             # Their composites, in both orders, and what we make of them.
             affine = sitk.ReadTransform(str(case.tfm))
             for order in ("affine last", "affine first"):
@@ -216,6 +220,25 @@ class ForeignReaders(unittest.TestCase):
                 path = case.convert(source, name, "itk")
                 theirs = ants.apply_transforms_to_points(3, table, [str(path)])[["x", "y", "z"]].to_numpy()
                 self.close(f"itk {'affine' if name[0] == 'a' else 'field'} {Path(name).suffix}: ANTsPy", case, theirs, case.ours(path, "itk", case.points),
+                           FLOAT_VOXEL * case.smallest_voxel)
+
+    @needs("ants", "pandas", "SimpleITK")
+    def test_whole_transforms_with_ants(self):
+        """Affine and field in one .h5, in the order of each direction, as --bids has the programs write them."""
+        import ants
+        import pandas
+        import SimpleITK as sitk
+
+        for case in self.cases():
+            table = pandas.DataFrame(case.points, columns=["x", "y", "z"])
+            affine = sitk.ReadTransform(str(case.tfm))
+            field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(str(case.warp)), sitk.sitkVectorFloat64))
+            for parts in ([affine, field], [field, affine]):  # the last is applied first
+                made = case.folder / "made.h5"
+                sitk.WriteTransform(sitk.CompositeTransform(parts), str(made))
+                path = case.convert(made, "whole.h5", "itk")
+                theirs = ants.apply_transforms_to_points(3, table, [str(path)])[["x", "y", "z"]].to_numpy()
+                self.close("itk affine and field .h5: ANTsPy", case, theirs, case.ours(path, "itk", case.points),
                            FLOAT_VOXEL * case.smallest_voxel)
 
     @needs("nitransforms", "h5py")
