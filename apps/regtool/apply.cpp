@@ -1,4 +1,7 @@
 // regtool apply: images and labels through a chain of transforms, in one resampling.
+#include <algorithm>
+
+#include <apps/bids.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
@@ -24,12 +27,17 @@ constexpr const char* example =
     "  regtool apply -i fixed_labels.nii.gz -r moving.nii.gz --interpolation labels -o back.nii.gz "
     "\\\n"
     "    -t [out_0GenericAffine.mat,1] -t out_1InverseWarp.nii.gz\n"
-    "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n";
+    "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n"
+    "BIDS names, here derivatives/sub-01_space-MNI152NLin2009cAsym_dseg.nii.gz:\n"
+    "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels --bids -o "
+    "derivatives/ \\\n"
+    "    -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
 
 struct ApplyOptions {
   std::vector<std::string> inputs, outputs, transforms;
   std::string reference, interpolation = "linear";
   double fill = 0;
+  bool bids = false;
   RunOptions run;
 };
 
@@ -73,6 +81,24 @@ void apply_to_image(Context& ctx, const ApplyOptions& o, const std::string& from
   });
 }
 
+std::vector<std::string> bids_outputs(const ApplyOptions& o) {
+  require(o.outputs.size() == 1,
+          "--bids names the files: give -o one folder, or one start of the names");
+  std::vector<std::string> said_by_read_chain, outputs;
+  const BidsSpaces spaces = bids_spaces_of_chain(o.transforms, said_by_read_chain);
+  require(!spaces.to.empty(),
+          "--bids takes the space from the name of the first -t, which has none; name it as "
+          "sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5, by regtool convert --bids, or "
+          "name the output without --bids");
+  for (const std::string& input : o.inputs) {
+    const std::string output = bids_resampled(o.outputs[0], input, spaces);
+    require(std::ranges::find(outputs, output) == outputs.end(),
+            "--bids gives two inputs the name '" + output + "'; apply to them one by one");
+    outputs.push_back(output);
+  }
+  return outputs;
+}
+
 }  // namespace
 
 int regtool_apply(int argc, const char* const* argv) {
@@ -86,7 +112,10 @@ int regtool_apply(int argc, const char* const* argv) {
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),
        "fixed to moving, the first listed applied first to a fixed point")  //
       ("output,o", po::value(&o.outputs)->multitoken()->value_name("OUT ..."),
-       "one for each input")  //
+       "one for each input; with --bids one folder, or one start of the names")  //
+      ("bids", po::bool_switch(&o.bids),
+       "outputs named as BIDS derivatives, by the inputs' names and the space TO in those of -t "
+       "(_from-FROM_to-TO_mode-image_xfm)")  //
       ("interpolation",
        po::value(&o.interpolation)
            ->default_value(o.interpolation)
@@ -100,6 +129,7 @@ int regtool_apply(int argc, const char* const* argv) {
   if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
   require(!o.inputs.empty(), "name the images with -i IMAGE");
   require(!o.reference.empty(), "name the image whose grid to resample onto with -r IMAGE");
+  if (o.bids) o.outputs = bids_outputs(o);
   require(o.outputs.size() == o.inputs.size(), "-o names " + std::to_string(o.outputs.size()) +
                                                    " files for " + std::to_string(o.inputs.size()) +
                                                    " inputs; name one for each");

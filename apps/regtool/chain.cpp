@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include <apps/bids.h>
 #include <apps/program.h>
 #include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
@@ -71,6 +72,7 @@ Transform read_one(Context& ctx, const std::string& path, std::vector<std::strin
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
                      std::vector<std::string>& warnings) {
   Transform chain;
+  bids_spaces_of_chain(files, warnings);
   for (const std::string& text : files) {
     bool inverse = false;
     const std::string path = named_file(text, inverse);
