@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include <apps/bids.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
@@ -30,12 +31,17 @@ constexpr const char* example =
     "  regtool apply -i fixed_labels.nii.gz -r moving.nii.gz --interpolation labels -o back.nii.gz "
     "\\\n"
     "    -t [out_0GenericAffine.mat,1] -t out_1InverseWarp.nii.gz\n"
-    "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n";
+    "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n"
+    "BIDS names, here derivatives/sub-01_space-MNI152NLin2009cAsym_dseg.nii.gz:\n"
+    "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels --bids -o "
+    "derivatives/ \\\n"
+    "    -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
 
 struct ApplyOptions {
   std::vector<std::string> inputs, outputs, transforms;
   std::string reference, type;
   ResampleOptions resample;
+  bool bids = false;
   RunOptions run;
 };
 
@@ -62,10 +68,26 @@ std::optional<StoredType> chosen_type(const std::string& word) {
   throw InvalidArgument("--type '" + word + "' is not one of " + words_of_types());
 }
 
-}  // namespace
+std::vector<std::string> bids_outputs(const ApplyOptions& o) {
+  require(o.outputs.size() == 1,
+          "--bids names the files: give -o one folder, or one start of the names");
+  std::vector<std::string> said_by_read_chain, outputs;
+  const BidsSpaces spaces = bids_spaces_of_chain(o.transforms, said_by_read_chain);
+  require(!spaces.to.empty(),
+          "--bids takes the space from the name of the first -t, which has none; name it as "
+          "sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5, by regtool convert --bids, or "
+          "name the output without --bids");
+  for (const std::string& input : o.inputs) {
+    const std::string output = bids_resampled(o.outputs[0], input, spaces);
+    require(std::ranges::find(outputs, output) == outputs.end(),
+            "--bids gives two inputs the name '" + output + "'; apply to them one by one");
+    outputs.push_back(output);
+  }
+  return outputs;
+}
 
-int regtool_apply(int argc, const char* const* argv) {
-  ApplyOptions o;
+/// False when the help was asked for.
+bool parse(int argc, const char* const* argv, ApplyOptions& o) {
   po::options_description options("Options");
   options.add_options()  //
       ("input,i", po::value(&o.inputs)->multitoken()->value_name("IMAGE ..."),
@@ -75,7 +97,10 @@ int regtool_apply(int argc, const char* const* argv) {
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),
        "fixed to moving, the first listed applied first to a fixed point")  //
       ("output,o", po::value(&o.outputs)->multitoken()->value_name("OUT ..."),
-       "one for each input")  //
+       "one for each input; with --bids one folder, or one start of the names")  //
+      ("bids", po::bool_switch(&o.bids),
+       "outputs named as BIDS derivatives, by the inputs' names and the space TO in those of -t "
+       "(_from-FROM_to-TO_mode-image_xfm)")  //
       ("interpolation",
        po::value(&o.resample.interpolation)
            ->default_value(o.resample.interpolation)
@@ -88,9 +113,13 @@ int regtool_apply(int argc, const char* const* argv) {
        "value where the moving image has none");
   add_run_options(options, o.run);
   po::variables_map found;
-  if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
+  return parse_regtool(argc, argv, summary, example, options, found);
+}
+
+void validate(ApplyOptions& o) {
   require(!o.inputs.empty(), "name the images with -i IMAGE");
   require(!o.reference.empty(), "name the image whose grid to resample onto with -r IMAGE");
+  if (o.bids) o.outputs = bids_outputs(o);
   require(o.outputs.size() == o.inputs.size(), "-o names " + std::to_string(o.outputs.size()) +
                                                    " files for " + std::to_string(o.inputs.size()) +
                                                    " inputs; name one for each");
@@ -99,6 +128,10 @@ int regtool_apply(int argc, const char* const* argv) {
               interpolation == "labels",
           "--interpolation '" + interpolation + "' is not one of linear, nearest, cubic, labels");
   o.resample.type = chosen_type(o.type);
+}
+
+/// Where each input goes: hidden until all are there.
+std::vector<std::unique_ptr<OutputSet>> stage(const ApplyOptions& o) {
   std::vector<std::string> inputs = o.inputs;
   inputs.push_back(o.reference);
   for (const std::string& transform : o.transforms) inputs.push_back(listed_file(transform));
@@ -109,7 +142,16 @@ int regtool_apply(int argc, const char* const* argv) {
             "-o names '" + output + "' twice; name an output for each input");
     outputs.push_back(std::make_unique<OutputSet>(output));
   }
+  return outputs;
+}
 
+}  // namespace
+
+int regtool_apply(int argc, const char* const* argv) {
+  ApplyOptions o;
+  if (!parse(argc, argv, o)) return done;
+  validate(o);
+  const auto outputs = stage(o);
   // The first use of a GPU takes a quarter of a second, in which files can be read.
   std::future<Context> starting = std::async(
       std::launch::async, [&] { return Context(Device::parse(o.run.device), o.run.threads); });

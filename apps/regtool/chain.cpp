@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include <apps/bids.h>
 #include <apps/program.h>
 #include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
@@ -71,6 +72,7 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
   HostChain chain;
   for (const std::string& text : files) chain.listed.push_back(listed(text));
   check_order(chain.listed);
+  bids_spaces_of_chain(files, warnings);
   TransformContext context;
   if (images.reference) context.fixed = *images.reference;
   if (images.image) context.moving = *images.image;

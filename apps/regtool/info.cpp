@@ -7,6 +7,7 @@
 #include <freeflow/deform/field_algebra.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
+#include <freeflow/io/transforms/transform_formats.h>
 
 namespace po = boost::program_options;
 
@@ -22,24 +23,34 @@ void print_geometry(const Geometry& g) {
                 g.direction(row, 0), g.direction(row, 1), g.direction(row, 2));
 }
 
-void print_transform(Context& ctx, const FileTransform& t) {
-  const bool moves = !t.affine.isApprox(Eigen::Affine3d::Identity(), 0);
-  if (t.displacement) {
-    const DisplacementField u(ctx, t.displacement->geometry, t.displacement->planes);
-    const JacobianStatistics j = jacobian_statistics(ctx, u);
-    std::printf("holds      a displacement field%s\n", moves ? ", then an affine" : "");
-    print_geometry(t.displacement->geometry);
-    std::printf("length     %.3f mm on average\n", mean_length_mm(ctx, u));
-    std::printf("Jacobian   %.4f to %.4f, %zu folded voxels\n", j.min, j.max, j.folded_voxels);
-  } else {
-    std::printf("holds      an affine, fixed to moving (mm, LPS)\n");
-  }
-  if (moves || !t.displacement) {
-    for (int row = 0; row < 3; ++row)
-      std::printf("%s %10.6f %10.6f %10.6f %12.6f\n", row == 0 ? "affine    " : "          ",
-                  t.affine(row, 0), t.affine(row, 1), t.affine(row, 2), t.affine(row, 3));
-    std::printf("volume     times %.6f\n", t.affine.linear().determinant());
-  }
+void print_field(Context& ctx, const HostField& field) {
+  const DisplacementField u(ctx, field.geometry, field.planes);
+  const JacobianStatistics j = jacobian_statistics(ctx, u);
+  print_geometry(field.geometry);
+  std::printf("length     %.3f mm on average\n", mean_length_mm(ctx, u));
+  std::printf("Jacobian   %.4f to %.4f, %zu folded voxels\n", j.min, j.max, j.folded_voxels);
+}
+
+void print_affine(const Eigen::Affine3d& affine) {
+  for (int row = 0; row < 3; ++row)
+    std::printf("%s %10.6f %10.6f %10.6f %12.6f\n", row == 0 ? "affine    " : "          ",
+                affine(row, 0), affine(row, 1), affine(row, 2), affine(row, 3));
+  std::printf("volume     times %.6f\n", affine.linear().determinant());
+}
+
+/// Its steps in the order in which they take a fixed point to the moving one (mm, LPS).
+void print_transform(Context& ctx, const HostTransform& t) {
+  std::string holds;
+  for (const auto& step : t.steps)
+    holds +=
+        (holds.empty() ? "" : ", then ") +
+        std::string(std::holds_alternative<HostField>(step) ? "a displacement field" : "an affine");
+  std::printf("holds      %s, fixed to moving (mm, LPS)\n", holds.c_str());
+  for (const auto& step : t.steps)
+    if (const auto* field = std::get_if<HostField>(&step))
+      print_field(ctx, *field);
+    else
+      print_affine(std::get<Eigen::Affine3d>(step));
 }
 
 }  // namespace
@@ -62,9 +73,9 @@ int regtool_info(int argc, const char* const* argv) {
   std::vector<std::string> warnings;
   if (is_transform_file(file)) {
     Context ctx(Device::parse(run.device), run.threads);
-    const FileTransform t = read_transform(file);
+    const HostTransform t = read_transform_file(file, TransformFormat::itk);
     print_transform(ctx, t);
-    if (t.displacement) warnings = t.displacement->warnings;
+    warnings = t.warnings;
   } else {
     const HostImage image = read_image(file);
     std::printf("holds      an image\n");
