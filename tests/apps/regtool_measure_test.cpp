@@ -169,15 +169,20 @@ TEST_F(RegtoolMeasure, RefusesUnusableCalls) {
                  "in common");
 }
 
+/// The one that CMake found, which has the readers in CI; in a package whatever the machine has.
+std::string python() {
+  return std::filesystem::exists(FREEFLOW_PYTHON) ? FREEFLOW_PYTHON : "python3";
+}
+
 /// ../shared/eval/score.py with a Python that can run it; empty where either is missing.
 std::string score_command() {
   const char* source = std::getenv("FREEFLOW_SOURCE_DIR");
   const std::filesystem::path script =
       std::filesystem::path(source ? source : ".") / "../shared/eval/score.py";
   if (!std::filesystem::exists(script) ||
-      std::system("python3 -c 'import numpy, scipy, nibabel' >/dev/null 2>&1") != 0)
+      std::system((python() + " -c 'import numpy, scipy, nibabel' >/dev/null 2>&1").c_str()) != 0)
     return "";
-  return "python3 -B '" + std::filesystem::absolute(script).string() + "' ";
+  return python() + " -B '" + std::filesystem::absolute(script).string() + "' ";
 }
 
 class RegtoolMeasureAndScore : public RegtoolMeasure {
