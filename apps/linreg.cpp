@@ -136,6 +136,7 @@ int run(int argc, char** argv) {
   write_linear_report(outputs.report(), ctx, {"linreg", found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.set.commit();
+  print_label_commands(o.common, outputs.names);
   return done;
 }
 

@@ -105,11 +105,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   write_report(outputs.report(), ctx, {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.set.commit();
-  const std::string labels = " -i LABELS -o OUT --interpolation labels ";
-  progress.announce(
-      "labels of the moving image onto the fixed one's grid, and back:\n  regtool apply -r " +
-      common.fixed + labels + outputs.names.forward_chain() + "\n  regtool apply -r " +
-      common.moving + labels + outputs.names.back_chain() + "\n");
+  print_label_commands(common, outputs.names);
   return done;
 }
 

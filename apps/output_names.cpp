@@ -1,5 +1,7 @@
 #include <apps/output_names.h>
 
+#include <cstdio>
+
 #include <apps/bids.h>
 
 namespace freeflow::apps {
@@ -54,6 +56,17 @@ void protect_inputs(const CommonOptions& o, const OutputNames& names) {
   std::vector<std::string> inputs = {o.fixed, o.moving, o.fixed_mask, o.moving_mask};
   inputs.insert(inputs.end(), o.init.begin(), o.init.end());
   protect_inputs(names.prefix, inputs, names.all());
+}
+
+void print_label_commands(const CommonOptions& o, const OutputNames& names) {
+  if (o.quiet) return;
+  const std::string labels = " -i LABELS -o OUT --interpolation labels ";
+  std::fputs(
+      ("labels of the moving image onto the fixed one's grid, and back:\n  regtool apply -r " +
+       o.fixed + labels + names.forward_chain() + "\n  regtool apply -r " + o.moving + labels +
+       names.back_chain() + "\n")
+          .c_str(),
+      stderr);
 }
 
 }  // namespace freeflow::apps

@@ -29,6 +29,9 @@ OutputNames linear_names(const CommonOptions& o);
 /// An output that is one of the inputs would destroy it: throws InvalidArgument then.
 void protect_inputs(const CommonOptions& o, const OutputNames& names);
 
+/// How labels are carried to the fixed image's grid and back, on stderr, unless quiet.
+void print_label_commands(const CommonOptions& o, const OutputNames& names);
+
 /// All of them or none.
 struct Outputs {
   explicit Outputs(const OutputNames& n) : names(n), set(n.prefix) {}

@@ -154,8 +154,9 @@ TEST_F(RegtoolMeasure, RefusesUnusableCalls) {
   expect_refusal(run(measure + points + "--frame voxel --fixed f.nii.gz"), "--moving IMAGE");
   expect_refusal(run(measure + points + "--frame world"), "voxel");
   expect_refusal(run(measure + points + "--per-point"), "-o OUT.json");
+  const std::string select = measure + labels + "--labels ";
   for (const std::string list : {"1,x", "1,,2", "1,2,", "2.5", "5,5"})
-    expect_refusal(run(measure + labels + "--labels " + list), "--labels '" + list);
+    expect_refusal(run(select + list), "--labels '" + list);
   expect_refusal(run(measure + labels + "-o f.nii.gz"), "also an input");
   expect_refusal(run(measure + labels + "-t missing.mat -o out.json"), "missing.mat");
   expect_refusal(run(measure + "--field affine.mat -o out.json"), "no displacement field");
