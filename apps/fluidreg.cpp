@@ -2,6 +2,7 @@
 #include <charconv>
 
 #include <apps/nonrigid.h>
+#include <apps/output_names.h>
 #include <apps/program.h>
 
 namespace po = boost::program_options;
@@ -26,6 +27,10 @@ constexpr const char* example =
     "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, "
     "PREFIXWarped.nii.gz,\n"
     "PREFIXInverseWarped.nii.gz and PREFIXreport.json.\n"
+    "With --bids T1w:MNI152NLin2009cAsym -o out/sub-01: "
+    "out/sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5,\n"
+    "the same back, the report beside it as .json, and "
+    "out/sub-01_space-MNI152NLin2009cAsym_desc-warped_T1w.nii.gz.\n"
     "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
     "interrupted.\n";
 
@@ -198,7 +203,7 @@ int run(int argc, char** argv) {
   if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found))
     return done;
   validate(o.common);
-  protect_inputs(o.common, nonrigid_files);
+  protect_inputs(o.common, nonrigid_names(o.common));
   refuse_unused(found, o);
   return run_nonrigid("fluidreg", o.common, found, library_options(o));
 }

@@ -4,6 +4,7 @@
 #include <apps/field_names.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
+#include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/progress.h>
 #include <apps/report.h>
@@ -29,11 +30,12 @@ constexpr const char* example =
     "    -t out/head_to_template_0GenericAffine.mat\n"
     "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and "
     "PREFIXreport.json.\n"
+    "With --bids T1w:MNI152NLin2009cAsym -o out/sub-01: "
+    "out/sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.txt,\n"
+    "the same back, the report beside it as .json, and "
+    "out/sub-01_space-MNI152NLin2009cAsym_desc-warped_T1w.nii.gz.\n"
     "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
     "interrupted.\n";
-
-const std::vector<std::string> written_files = {"0GenericAffine.mat", "Warped.nii.gz",
-                                                "InverseWarped.nii.gz", "report.json"};
 
 struct LinregOptions {
   CommonOptions common;
@@ -94,11 +96,11 @@ int run(int argc, char** argv) {
     return done;
   validate(o.common);
   require(o.common.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
-  protect_inputs(o.common, written_files);
+  protect_inputs(o.common, linear_names(o.common));
   LinearOptions linear = library_options(o);
   const Interpolation interpolation = parse_interpolation(o.common.interpolation);
   Context ctx(Device::parse(o.common.device), o.common.threads);
-  OutputSet outputs(o.common.output);
+  Outputs outputs(linear_names(o.common));
   Timings seconds;
   Stopwatch watch;
 
@@ -131,10 +133,10 @@ int run(int argc, char** argv) {
   write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result,
                        interpolation);
   seconds.writing = watch.lap();
-  write_linear_report(outputs.file("report.json"), ctx,
-                      {"linreg", found, inputs, result, seconds, predicted});
+  write_linear_report(outputs.report(), ctx, {"linreg", found, inputs, result, seconds, predicted});
   stop_if_interrupted();
-  outputs.commit();
+  outputs.set.commit();
+  print_label_commands(o.common, outputs.names);
   return done;
 }
 

@@ -7,8 +7,9 @@
 namespace freeflow::apps {
 
 /// Host memory at most, in bytes, while the results of a nonrigid registration are written, beside
-/// the inputs: both fields as they come and in millimetres at the same time.
-std::size_t nonrigid_writing_bytes(const Geometry& fixed, const Geometry& moving);
+/// the inputs: both fields as they come and in millimetres at the same time, or one after the other
+/// as `whole` transforms, in doubles, beside the warped images.
+std::size_t nonrigid_writing_bytes(const Geometry& fixed, const Geometry& moving, bool whole);
 /// The same of a linear one: both warped images.
 std::size_t linear_writing_bytes(const Geometry& fixed, const Geometry& moving);
 

@@ -3,6 +3,7 @@
 #include <apps/field_names.h>
 #include <apps/images.h>
 #include <apps/memory_check.h>
+#include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/progress.h>
 #include <apps/report.h>
@@ -42,7 +43,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
                  const boost::program_options::variables_map& found, NonrigidModel model) {
   const Interpolation interpolation = parse_interpolation(common.interpolation);
   Context ctx(Device::parse(common.device), common.threads);
-  OutputSet outputs(common.output);
+  Outputs outputs(nonrigid_names(common));
   Timings seconds;
   Stopwatch watch;
 
@@ -78,7 +79,8 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
                     ctx.device().description() + "), about " +
                     std::to_string((predicted >> 20) + 1) + " MiB needed\n");
   require_memory(ctx, predicted,
-                 nonrigid_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
+                 nonrigid_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry,
+                                        outputs.names.affine.empty()));
   const DeviceInputs on_device(ctx, inputs);
   const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
   if (start.displacement) {
@@ -100,17 +102,10 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
 
   write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
   seconds.writing = watch.lap();
-  write_report(outputs.file("report.json"), ctx,
-               {program, found, inputs, result, seconds, predicted});
+  write_report(outputs.report(), ctx, {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();
-  outputs.commit();
-  const std::string& o = common.output;
-  progress.announce(
-      "labels of the moving image onto the fixed one's grid, and back:\n  regtool apply -r " +
-      common.fixed + " -i LABELS -o OUT --interpolation labels -t " + o + "1Warp.nii.gz -t " + o +
-      "0GenericAffine.mat\n  regtool apply -r " + common.moving +
-      " -i LABELS -o OUT --interpolation labels -t [" + o + "0GenericAffine.mat,1] -t " + o +
-      "1InverseWarp.nii.gz\n");
+  outputs.set.commit();
+  print_label_commands(common, outputs.names);
   return done;
 }
 

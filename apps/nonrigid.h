@@ -7,14 +7,11 @@
 
 namespace freeflow::apps {
 
-inline const std::vector<std::string> nonrigid_files = {"0GenericAffine.mat",   "1Warp.nii.gz",
-                                                        "1InverseWarp.nii.gz",  "Warped.nii.gz",
-                                                        "InverseWarped.nii.gz", "report.json"};
-
 /// Sets what the shared options say of a model.
 void apply_common(const CommonOptions& common, LevelOptions& options);
 
-/// One run of a program after its command line is understood. Returns the exit status.
+/// One run of a program after its command line is understood; writes nonrigid_names(). Returns the
+/// exit status.
 int run_nonrigid(const std::string& program, const CommonOptions& common,
                  const boost::program_options::variables_map& found, NonrigidModel model);
 

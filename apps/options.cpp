@@ -24,6 +24,9 @@ po::options_description common_options(CommonOptions& v) {
       ("moving,m", po::value(&v.moving)->value_name("FILE"), "image that is aligned to it")  //
       ("output,o", po::value(&v.output)->value_name("PREFIX"),
        "start of the output names; missing folders are made")  //
+      ("bids", po::value(&v.bids)->value_name("FROM:TO"),
+       "outputs named as BIDS derivatives, each direction one file: PREFIX and "
+       "_from-FROM_to-TO_mode-image_xfm; FROM is the moving image's space, TO the fixed one's")  //
       ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"),
        "only fixed voxels above 0.5 here count")  //
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"),
@@ -196,12 +199,6 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
                               "' is also an input; choose another prefix with -o");
     }
   }
-}
-
-void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes) {
-  std::vector<std::string> inputs = {o.fixed, o.moving, o.fixed_mask, o.moving_mask};
-  inputs.insert(inputs.end(), o.init.begin(), o.init.end());
-  protect_inputs(o.output, inputs, suffixes);
 }
 
 std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {

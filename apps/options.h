@@ -15,6 +15,7 @@ namespace freeflow::apps {
 
 struct CommonOptions {
   std::string fixed, moving, output;
+  std::string bids;  ///< FROM:TO, or empty
   std::string fixed_mask, moving_mask;
   std::vector<std::string> init = {"identity"};
   std::string linear = "affine";
@@ -64,7 +65,6 @@ Interpolation parse_interpolation(const std::string& word,
 /// the outputs.
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& suffixes);
-void protect_inputs(const CommonOptions& o, const std::vector<std::string>& suffixes);
 
 /// A sentence for each option that was given but that the chosen measure does not look at.
 std::vector<std::string> idle_options(const CommonOptions& o,

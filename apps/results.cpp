@@ -8,6 +8,7 @@
 #include <apps/program.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/transform_file.h>
+#include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/resample.h>
 
 namespace freeflow::apps {
@@ -28,38 +29,60 @@ void write_both(const std::function<void()>& first, const std::function<void()>&
   background.get();
 }
 
-void write_images(const OutputSet& outputs, const Geometry& fixed_grid,
+void write_images(const Outputs& outputs, const Geometry& fixed_grid,
                   const std::vector<float>& warped, const Geometry& moving_grid,
                   const std::vector<float>& inverse_warped, int threads) {
   write_both(
+      [&] { write_image(outputs.warped(), fixed_grid, warped, StoredType::float32, threads); },
       [&] {
-        write_image(outputs.file("Warped.nii.gz"), fixed_grid, warped, StoredType::float32,
+        write_image(outputs.inverse_warped(), moving_grid, inverse_warped, StoredType::float32,
                     threads);
-      },
-      [&] {
-        write_image(outputs.file("InverseWarped.nii.gz"), moving_grid, inverse_warped,
-                    StoredType::float32, threads);
       });
   stop_if_interrupted();
 }
 
+/// An affine beside a field for each direction.
+void write_fields(Context& ctx, const Outputs& outputs, const RegistrationResult& result) {
+  const Geometry& grid = result.displacement.geometry();
+  const OutputNames& names = outputs.names;
+  const int threads = ctx.threads();
+  write_affine(outputs.set.file(names.affine), result.affine, grid.center());
+  const std::vector<float> forward = result.displacement.to_host(ctx),
+                           backward = result.inverse->field.to_host(ctx);
+  write_both([&] { write_displacement(outputs.set.file(names.forward), grid, forward, threads); },
+             [&] { write_displacement(outputs.set.file(names.back), grid, backward, threads); });
+}
+
+/// One file for each direction, while others compute: HDF5 compresses on one thread and takes one
+/// file at a time.
+std::future<void> write_whole(Context& ctx, const Outputs& outputs,
+                              const RegistrationResult& result) {
+  const Geometry& grid = result.displacement.geometry();
+  HostTransform there, back;
+  there.steps = {HostField{grid, result.displacement.to_host(ctx), {}}, result.affine};
+  back.steps = {result.affine.inverse(), HostField{grid, result.inverse->field.to_host(ctx), {}}};
+  return std::async(std::launch::async,
+                    [&outputs, there = std::move(there), back = std::move(back)] {
+                      const auto write = [&](const std::string& name, const HostTransform& t) {
+                        stop_if_interrupted();
+                        write_transform_file(outputs.set.file(name), TransformFormat::itk, t);
+                      };
+                      write(outputs.names.forward, there);
+                      write(outputs.names.back, back);
+                    });
+}
+
 }  // namespace
 
-void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs,
+void write_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
                    const Volume<float>& fixed, const Volume<float>& moving,
                    const RegistrationResult& result, Interpolation interpolation) {
   const Geometry &fixed_grid = fixed.geometry(), &moving_grid = moving.geometry();
-  const int threads = ctx.threads();
-  write_affine(outputs.file("0GenericAffine.mat"), result.affine, fixed_grid.center());
-  {
-    const std::vector<float> forward = result.displacement.to_host(ctx),
-                             backward = result.inverse->field.to_host(ctx);
-    write_both(
-        [&] { write_displacement(outputs.file("1Warp.nii.gz"), fixed_grid, forward, threads); },
-        [&] {
-          write_displacement(outputs.file("1InverseWarp.nii.gz"), fixed_grid, backward, threads);
-        });
-  }
+  std::future<void> whole;
+  if (outputs.names.affine.empty())
+    whole = write_whole(ctx, outputs, result);
+  else
+    write_fields(ctx, outputs, result);
   const std::vector<float> warped =
       warp(ctx, moving, fixed_grid, result.affine, &result.displacement, interpolation,
            smallest(inputs.moving))
@@ -68,14 +91,20 @@ void write_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs,
   back.then(result.inverse->field.lend());
   const std::vector<float> inverse_warped =
       resample(ctx, fixed, back, moving_grid, interpolation, smallest(inputs.fixed)).to_host(ctx);
-  write_images(outputs, fixed_grid, warped, moving_grid, inverse_warped, threads);
+  write_images(outputs, fixed_grid, warped, moving_grid, inverse_warped, ctx.threads());
+  if (whole.valid()) whole.get();
 }
 
-void write_linear_results(Context& ctx, const OutputSet& outputs, const Inputs& inputs,
+void write_linear_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
                           const Volume<float>& fixed, const Volume<float>& moving,
                           const LinearResult& result, Interpolation interpolation) {
   const Geometry &fixed_grid = fixed.geometry(), &moving_grid = moving.geometry();
-  write_affine(outputs.file("0GenericAffine.mat"), result.affine, result.center);
+  const OutputNames& names = outputs.names;
+  const std::string& there = names.affine.empty() ? names.forward : names.affine;
+  write_affine(outputs.set.file(there), result.affine, result.center);
+  if (!names.back.empty())
+    write_affine(outputs.set.file(names.back), result.affine.inverse(),
+                 result.affine * result.center);
   const std::vector<float> warped =
       warp(ctx, moving, fixed_grid, result.affine, nullptr, interpolation, smallest(inputs.moving))
           .to_host(ctx);

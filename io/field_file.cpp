@@ -54,18 +54,19 @@ HostField read_other_field(const std::string& path, FileFormat format) {
 }  // namespace
 
 void to_voxels(const std::string& path, HostField& field) {
-  if (!std::all_of(field.planes.begin(), field.planes.end(),
-                   [](float value) { return std::isfinite(value); }))
-    fail_reading(path, "the displacement field has numbers that are not finite");
   const Eigen::Matrix3d world_to_index = field.geometry.world_to_index().linear();
   const std::size_t count = field.geometry.extent.count();
   float* u = field.planes.data();
+  std::size_t nonfinite = 0;
+#pragma omp parallel for schedule(static) reduction(+ : nonfinite)
   for (std::size_t voxel = 0; voxel < count; ++voxel) {
     const Eigen::Vector3d world_mm(u[voxel], u[count + voxel], u[2 * count + voxel]);
+    nonfinite += !world_mm.allFinite();
     const Eigen::Vector3d in_voxels = world_to_index * world_mm;
     for (int component = 0; component < 3; ++component)
       u[std::size_t(component) * count + voxel] = float(in_voxels[component]);
   }
+  if (nonfinite > 0) fail_reading(path, "the displacement field has numbers that are not finite");
 }
 
 HostField read_displacement(const std::string& path) {
@@ -93,7 +94,7 @@ void write_displacement(const std::string& path, const Geometry& geometry,
                                     planes[2 * count + voxel]);
     const Eigen::Vector3d vector = to_world * in_voxels;
     for (int component = 0; component < 3; ++component)
-      world_mm[3 * voxel + std::size_t(component)] = float(vector[component]);
+      world_mm[std::size_t(component) * count + voxel] = float(vector[component]);
   }
   write_voxels(path, geometry, 3, StoredType::float32, world_mm.data(), threads);
 }

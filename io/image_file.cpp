@@ -2,13 +2,13 @@
 
 #include <cmath>
 #include <limits>
-#include <type_traits>
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/raw_data_check.h>
+#include <freeflow/io/stored_voxels.h>
 #include <freeflow/io/voxel_writer.h>
 
 namespace freeflow {
@@ -61,22 +61,6 @@ void mark_nonfinite(const std::string& path, HostImage& image) {
                              " voxels are NaN or infinite and count as outside");
 }
 
-template <class T>
-T stored_value(float voxel) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return T(voxel);
-  } else {
-    using Limits = std::numeric_limits<T>;
-    if (std::isnan(voxel)) return 0;
-    // The largest 32- and 64-bit integers round up in these types, so that the comparison must
-    // include equality.
-    const double rounded = std::nearbyint(double(voxel));
-    if (rounded <= double(Limits::min())) return Limits::min();
-    if (rounded >= double(Limits::max())) return Limits::max();
-    return T(rounded);
-  }
-}
-
 }  // namespace
 
 HostImage read_image(const std::string& path) {
@@ -91,7 +75,7 @@ Geometry read_geometry(const std::string& path) {
   const FileFormat format = format_to_read(path);
   std::vector<std::string> warnings;  // those of the image itself are for whoever reads its voxels
   if (format == FileFormat::nifti) {
-    const NiftiHeader header = read_nifti_header(path);
+    const NiftiHeader header = read_nifti_header(path, NiftiColours::taken);
     require_volume(path, header.extent());
     return nifti_geometry(header, warnings);
   }
@@ -111,16 +95,10 @@ void write_image(const std::string& path, const Geometry& geometry,
                  const std::vector<float>& voxels, StoredType type, int threads) {
   require(voxels.size() == geometry.extent.count(),
           "the number of voxels does not fit the geometry");
-  with_stored_type(type, [&](auto value) {
-    using T = decltype(value);
-    if constexpr (std::is_same_v<T, float>) {
-      write_voxels(path, geometry, 1, type, voxels.data(), threads);
-    } else {
-      std::vector<T> stored(voxels.size());
-      for (std::size_t i = 0; i < voxels.size(); ++i) stored[i] = stored_value<T>(voxels[i]);
-      write_voxels(path, geometry, 1, type, stored.data(), threads);
-    }
-  });
+  if (type == StoredType::float32)
+    return write_voxels(path, geometry, 1, type, voxels.data(), threads);
+  const std::vector<unsigned char> stored = from_floats(type, voxels.data(), voxels.size());
+  write_voxels(path, geometry, 1, type, stored.data(), threads);
 }
 
 }  // namespace freeflow

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <numbers>
 
 #include <freeflow/io/byte_order.h>
@@ -49,9 +48,7 @@ std::string formatted(const char* format, auto... values) {
 }
 
 void describe_values(ImageHeader& header, const NiftiStart& start) {
-  const unsigned char* raw = start.bytes.data();
-  const bool swapped = start.header.swapped;
-  const int type = load<std::int16_t>(raw + 70, swapped);
+  const int type = load<std::int16_t>(start.bytes.data() + 70, start.header.swapped);
   header.stored_type = "NIfTI data type " + std::to_string(type);
   header.voxels = "scalars";
   for (const NiftiType& known : nifti_types)
@@ -64,14 +61,10 @@ void describe_values(ImageHeader& header, const NiftiStart& start) {
     header.components *= int(vectors);
     header.voxels = "vectors";
   }
-  const double slope = load<float>(raw + 112, swapped), intercept = load<float>(raw + 116, swapped);
-  if (slope != 0 && std::isfinite(slope)) {
-    header.slope = slope;
-    header.intercept = std::isfinite(intercept) ? intercept : 0;
-  }
-  header.intent_code = load<std::int16_t>(raw + 68, swapped);
-  const char* name = reinterpret_cast<const char*>(raw) + 328;
-  header.intent_name.assign(name, strnlen(name, 16));
+  header.slope = start.header.slope;
+  header.intercept = start.header.intercept;
+  header.intent_code = start.header.intent_code;
+  header.intent_name = start.header.intent_name;
 }
 
 void describe_units(NiftiPlacement& nifti, int code) {
@@ -161,7 +154,7 @@ ImageHeader read_nifti(const std::string& path) {
   for (int axis = 0; axis < 3; ++axis)
     nifti.voxel_size[axis] =
         std::abs(load<float>(start.bytes.data() + 80 + 4 * axis, start.header.swapped));
-  describe_units(nifti, start.bytes[123]);
+  describe_units(nifti, start.header.units);
   const double apart_mm = nifti.qform_code > 0 && nifti.sform_code > 0
                               ? largest_shift_mm(start.header.extent(), nifti.qform, nifti.sform)
                               : 0;

@@ -49,7 +49,7 @@ std::string reason_of(const itk::ExceptionObject& error) {
   return "ITK says: " + text;
 }
 
-StoredType stored_type_of(const std::string& path, ComponentType type) {
+std::optional<StoredType> stored_type_of(ComponentType type) {
   constexpr std::pair<ComponentType, StoredType> table[] = {
       {ComponentType::UCHAR, StoredType::uint8},      {ComponentType::CHAR, StoredType::int8},
       {ComponentType::USHORT, StoredType::uint16},    {ComponentType::SHORT, StoredType::int16},
@@ -59,6 +59,11 @@ StoredType stored_type_of(const std::string& path, ComponentType type) {
       {ComponentType::ULONGLONG, StoredType::uint64}, {ComponentType::LONGLONG, StoredType::int64}};
   for (const auto& [itk_type, stored] : table)
     if (itk_type == type) return stored;
+  return std::nullopt;
+}
+
+StoredType require_stored_type(const std::string& path, ComponentType type) {
+  if (const std::optional<StoredType> stored = stored_type_of(type)) return *stored;
   fail_reading(path, "its voxel type is not supported; save it as float");
 }
 
@@ -101,19 +106,26 @@ void require_three_dimensions(const std::string& path, itk::ImageIOBase& io) {
   const unsigned dimensions = io.GetNumberOfDimensions();
   if (dimensions < 3)
     fail_reading(path, "it has " + std::to_string(dimensions) + " dimensions; three are needed");
-  for (unsigned axis = 3; axis < dimensions; ++axis)
-    if (io.GetDimensions(axis) != 1)
-      fail_reading(path, "it holds " + std::to_string(io.GetDimensions(axis)) +
-                             " volumes; extract one of them");
 }
 
-void require_plain_numbers(const std::string& path, itk::ImageIOBase& io) {
+int volumes_of(const std::string& path, itk::ImageIOBase& io) {
+  for (unsigned axis = 4; axis < io.GetNumberOfDimensions(); ++axis)
+    if (io.GetDimensions(axis) != 1) fail_reading(path, "it has more than four dimensions");
+  return io.GetNumberOfDimensions() > 3 ? int(io.GetDimensions(3)) : 1;
+}
+
+bool is_coloured(itk::ImageIOBase& io) {
   using Pixel = itk::ImageIOBase::IOPixelType;
-  const Pixel pixel = io.GetPixelType();
-  if (pixel == Pixel::RGB || pixel == Pixel::RGBA)
-    fail_reading(path, "its voxels are RGB colours; save a scalar image");
-  if (pixel == Pixel::COMPLEX)
+  return io.GetPixelType() == Pixel::RGB || io.GetPixelType() == Pixel::RGBA;
+}
+
+void require_content(const std::string& path, itk::ImageIOBase& io, ItkContent content) {
+  if (io.GetPixelType() == itk::ImageIOBase::IOPixelType::COMPLEX)
     fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
+  if (content == ItkContent::any) return;
+  if (const int volumes = volumes_of(path, io); volumes != 1)
+    fail_reading(path, "it holds " + std::to_string(volumes) + " volumes; extract one of them");
+  if (is_coloured(io)) fail_reading(path, "its voxels are RGB colours; save a scalar image");
 }
 
 /// ITK's writers print to stderr when a file cannot be opened.
@@ -140,13 +152,6 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
 
 ItkHeader read_itk_header(const std::string& path, FileFormat format) {
   using Pixel = itk::ImageIOBase::IOPixelType;
-  constexpr std::pair<ComponentType, const char*> types[] = {
-      {ComponentType::UCHAR, "uint8"},      {ComponentType::CHAR, "int8"},
-      {ComponentType::USHORT, "uint16"},    {ComponentType::SHORT, "int16"},
-      {ComponentType::UINT, "uint32"},      {ComponentType::INT, "int32"},
-      {ComponentType::ULONG, "uint64"},     {ComponentType::LONG, "int64"},
-      {ComponentType::FLOAT, "float32"},    {ComponentType::DOUBLE, "float64"},
-      {ComponentType::ULONGLONG, "uint64"}, {ComponentType::LONGLONG, "int64"}};
   try {
     const auto io = make_io(path, format);
     io->ReadImageInformation();
@@ -162,8 +167,8 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format) {
                     : header.components > 1   ? "vectors"
                                               : "scalars";
     header.stored_type = "an unknown type";
-    for (const auto& [type, name] : types)
-      if (type == io->GetComponentType()) header.stored_type = name;
+    for (const auto& [word, type] : stored_type_words)
+      if (stored_type_of(io->GetComponentType()) == type) header.stored_type = word;
     if (header.size.size() >= 3) header.geometry = geometry_of(*io);
     return header;
   } catch (const itk::ExceptionObject& error) {
@@ -171,16 +176,18 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format) {
   }
 }
 
-ItkBytes read_itk_bytes(const std::string& path, FileFormat format) {
+ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent content) {
   try {
     const auto io = make_io(path, format);
     io->ReadImageInformation();
     require_three_dimensions(path, *io);
-    require_plain_numbers(path, *io);
+    require_content(path, *io, content);
     ItkBytes image;
     image.geometry = geometry_of(*io);
     image.components = int(io->GetNumberOfComponents());
-    image.stored_type = stored_type_of(path, io->GetComponentType());
+    image.volumes = volumes_of(path, *io);
+    image.colours = is_coloured(*io);
+    image.stored_type = require_stored_type(path, io->GetComponentType());
     io->SetIORegion(whole_region(*io));
     image.bytes.resize(std::size_t(io->GetImageSizeInBytes()));
     io->Read(image.bytes.data());
@@ -191,7 +198,7 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format) {
 }
 
 ItkImage read_itk_image(const std::string& path, FileFormat format) {
-  const ItkBytes read = read_itk_bytes(path, format);
+  const ItkBytes read = read_itk_bytes(path, format, ItkContent::one_volume);
   ItkImage image{read.geometry, read.components, read.stored_type, {}};
   image.values.resize(image.geometry.extent.count() * std::size_t(image.components));
   with_stored_type(image.stored_type, [&](auto type) {
@@ -203,22 +210,35 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
 }
 
 void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
-                     int components, StoredType type, const void* values) {
+                     int components, StoredType type, const void* values, int volumes,
+                     bool colours) {
   require_writable(path);
   try {
     const auto io = make_io(path, format);
-    io->SetNumberOfDimensions(3);
+    const unsigned dimensions = volumes > 1 ? 4 : 3;
+    io->SetNumberOfDimensions(dimensions);
+    if (volumes > 1) {
+      io->SetDimensions(3, std::size_t(volumes));
+      io->SetSpacing(3, 1);
+      io->SetOrigin(3, 0);
+      io->SetDirection(3, std::vector<double>{0, 0, 0, 1});
+    }
     for (unsigned axis = 0; axis < 3; ++axis) {
       io->SetDimensions(axis, std::size_t(geometry.extent[int(axis)]));
       io->SetSpacing(axis, geometry.spacing[axis]);
       io->SetOrigin(axis, geometry.origin[axis]);
       const Eigen::Vector3d column = geometry.direction.col(axis);
-      io->SetDirection(axis, std::vector<double>(column.data(), column.data() + 3));
+      std::vector<double> direction(column.data(), column.data() + 3);
+      direction.resize(dimensions);
+      io->SetDirection(axis, direction);
     }
     io->SetComponentType(component_type(type));
     io->SetNumberOfComponents(unsigned(components));
-    io->SetPixelType(components == 1 ? itk::ImageIOBase::IOPixelType::SCALAR
-                                     : itk::ImageIOBase::IOPixelType::VECTOR);
+    using Pixel = itk::ImageIOBase::IOPixelType;
+    io->SetPixelType(components == 1   ? Pixel::SCALAR
+                     : !colours        ? Pixel::VECTOR
+                     : components == 3 ? Pixel::RGB
+                                       : Pixel::RGBA);
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);
@@ -227,7 +247,8 @@ void write_itk_image(const std::string& path, FileFormat format, const Geometry&
   }
   // ITK's writers do not all report a full disk.
   std::error_code error;
-  const auto expected = geometry.extent.count() * std::size_t(components) * bytes_of(type);
+  const auto expected =
+      geometry.extent.count() * std::size_t(components) * std::size_t(volumes) * bytes_of(type);
   if (const auto bytes = std::filesystem::file_size(path, error); error || bytes < expected)
     fail_writing(path, "only a part of it could be written; is the disk full?");
 }

@@ -25,6 +25,8 @@ struct ItkImage {
 struct ItkBytes {
   Geometry geometry;
   int components = 1;
+  int volumes = 1;
+  bool colours = false;
   StoredType stored_type = StoredType::float32;
   std::vector<unsigned char> bytes;
 };
@@ -43,14 +45,19 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format);
 /// orthonormal direction. Throws IoError.
 std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format);
 
-/// A MetaImage or NRRD of scalars or vectors in three dimensions. Throws IoError. ITK does not
+/// `one_volume`: scalars or vectors in three dimensions. `any`: colours and four dimensions too.
+enum class ItkContent { one_volume, any };
+
+/// A MetaImage or NRRD of one volume. Throws IoError. ITK does not
 /// notice a truncated MetaImage: call check_raw_data first.
 ItkImage read_itk_image(const std::string& path, FileFormat format);
-ItkBytes read_itk_bytes(const std::string& path, FileFormat format);
+ItkBytes read_itk_bytes(const std::string& path, FileFormat format,
+                        ItkContent content = ItkContent::one_volume);
 
-/// Writes voxels of `components` interleaved values each, of type `type`, uncompressed. Throws
-/// IoError.
+/// Writes a MetaImage or NRRD: voxels of `components` interleaved values each, of type `type`,
+/// uncompressed. Throws IoError.
 void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
-                     int components, StoredType type, const void* values);
+                     int components, StoredType type, const void* values, int volumes = 1,
+                     bool colours = false);
 
 }  // namespace freeflow

@@ -1,48 +1,14 @@
 #include <freeflow/io/label_file.h>
 
-#include <cmath>
-#include <cstring>
-#include <type_traits>
-
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/raw_data_check.h>
+#include <freeflow/io/stored_voxels.h>
 #include <freeflow/io/voxel_writer.h>
 
 namespace freeflow {
-
-namespace {
-
-template <class T>
-std::uint64_t to_label(const std::string& path, T value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    constexpr double most = 9007199254740992;  // beyond, not every integer is a double
-    if (!(std::abs(double(value)) <= most) || std::nearbyint(value) != value)
-      fail_reading(path, "a voxel of it is no integer (" + std::to_string(value) +
-                             "), so it is no label image; take another interpolation");
-    return std::uint64_t(std::int64_t(value));
-  } else {
-    return std::uint64_t(std::int64_t(value));  // extends the sign; no change of unsigned ones
-  }
-}
-
-std::vector<std::uint64_t> to_labels(const std::string& path, StoredType type,
-                                     const std::vector<unsigned char>& bytes) {
-  std::vector<std::uint64_t> labels(bytes.size() / bytes_of(type));
-  with_stored_type(type, [&](auto value) {
-    using T = decltype(value);
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      T stored;
-      std::memcpy(&stored, bytes.data() + i * sizeof(T), sizeof(T));
-      labels[i] = to_label(path, stored);
-    }
-  });
-  return labels;
-}
-
-}  // namespace
 
 HostLabels read_labels(const std::string& path) {
   const FileFormat format = format_to_read(path);
@@ -56,7 +22,8 @@ HostLabels read_labels(const std::string& path) {
     require_volume(path, header.extent());
     labels.geometry = nifti_geometry(header, labels.warnings);
     labels.stored_type = header.stored_type;
-    labels.labels = to_labels(path, labels.stored_type, read_nifti_bytes(header));
+    labels.labels =
+        to_labels(path, labels.stored_type, read_nifti_bytes(header).data(), header.value_count());
   } else {
     check_raw_data(path, format);
     const ItkBytes read = read_itk_bytes(path, format);
@@ -66,7 +33,8 @@ HostLabels read_labels(const std::string& path) {
     labels.geometry = read.geometry;
     make_orthonormal(path, labels.geometry, labels.warnings);
     labels.stored_type = read.stored_type;
-    labels.labels = to_labels(path, labels.stored_type, read.bytes);
+    labels.labels = to_labels(path, labels.stored_type, read.bytes.data(),
+                              read.bytes.size() / bytes_of(read.stored_type));
   }
   return labels;
 }
@@ -74,17 +42,8 @@ HostLabels read_labels(const std::string& path) {
 void write_labels(const std::string& path, const HostLabels& labels, int threads) {
   require(labels.labels.size() == labels.geometry.extent.count(),
           "the number of voxels does not fit the geometry");
-  with_stored_type(labels.stored_type, [&](auto value) {
-    using T = decltype(value);
-    std::vector<T> stored(labels.labels.size());
-    for (std::size_t i = 0; i < stored.size(); ++i) {
-      if constexpr (std::is_floating_point_v<T>)
-        stored[i] = T(std::int64_t(labels.labels[i]));
-      else
-        stored[i] = T(labels.labels[i]);
-    }
-    write_voxels(path, labels.geometry, 1, labels.stored_type, stored.data(), threads);
-  });
+  const std::vector<unsigned char> stored = from_labels(path, labels.stored_type, labels.labels);
+  write_voxels(path, labels.geometry, 1, labels.stored_type, stored.data(), threads);
 }
 
 }  // namespace freeflow

@@ -1,16 +1,14 @@
 #include <freeflow/io/nifti_file.h>
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <type_traits>
 
 #include <freeflow/io/byte_order.h>
+#include <freeflow/io/byte_source.h>
 #include <freeflow/io/file_checks.h>
 
 namespace freeflow {
@@ -18,39 +16,6 @@ namespace freeflow {
 namespace {
 
 constexpr std::size_t header_bytes = 348;
-
-/// A file that zlib reads, whether compressed or not.
-class GzipSource {
- public:
-  GzipSource(const std::string& named, const std::string& path)
-      : named_(named), file_(gzopen(path.c_str(), "rb"), &gzclose) {
-    if (!file_) fail_reading(named_, "it cannot be opened");
-    gzbuffer(file_.get(), 1 << 20);
-  }
-
-  bool compressed() { return gzdirect(file_.get()) == 0; }
-
-  /// Fewer bytes than asked for mean that the file ends there.
-  std::size_t read(void* target, std::size_t bytes) {
-    const int received = gzread(file_.get(), target, unsigned(bytes));
-    if (received < 0) fail_reading(named_, "its compressed data are damaged");
-    return std::size_t(received);
-  }
-
-  /// False when the compressed stream stops before its end; throws when its checksum is wrong.
-  bool read_to_end() {
-    char rest[4096];
-    while (read(rest, sizeof rest) == sizeof rest) {
-    }
-    int status = Z_OK;
-    gzerror(file_.get(), &status);
-    return status != Z_BUF_ERROR;
-  }
-
- private:
-  std::string named_;
-  std::unique_ptr<gzFile_s, int (*)(gzFile)> file_;
-};
 
 StoredType stored_type_of(const std::string& path, int datatype) {
   switch (datatype) {
@@ -68,7 +33,7 @@ StoredType stored_type_of(const std::string& path, int datatype) {
     case 1792:
       fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
     case 128:
-    case 2304: fail_reading(path, "its voxels are RGB colours; save a scalar image");
+    case 2304: return StoredType::uint8;
     default:
       fail_reading(path, "its NIfTI data type " + std::to_string(datatype) +
                              " is not supported; save it as float32");
@@ -117,18 +82,28 @@ void parse_sizes(NiftiHeader& header, const unsigned char* raw) {
     fail_reading(header.path, "its header declares a dimension of no volumes");
 }
 
-void parse_values(NiftiHeader& header, const unsigned char* raw) {
+/// What the values stand for.
+void parse_meaning(NiftiHeader& header, const unsigned char* raw) {
   const auto real = [&](int offset) { return double(load<float>(raw + offset, header.swapped)); };
   header.intent_code = load<std::int16_t>(raw + 68, header.swapped);
   const char* name = reinterpret_cast<const char*>(raw) + 328;
   header.intent_name.assign(name, strnlen(name, 16));
-  header.stored_type = stored_type_of(header.path, load<std::int16_t>(raw + 70, header.swapped));
+  for (std::size_t i = 0; i < 3; ++i) header.intent_p[i] = float(real(56 + 4 * int(i)));
+  for (std::size_t i = 0; i < 4; ++i) header.step[i] = float(real(92 + 4 * int(i)));
+  header.units = raw[123];
   // NIfTI-1: a slope of 0 means that the stored values are the values.
   if (const double slope = real(112); slope != 0 && std::isfinite(slope)) {
     header.slope = slope;
     header.intercept = std::isfinite(real(116)) ? real(116) : 0;
   }
-  const double offset = real(108);
+}
+
+/// Of what type the values are and where in the file they begin.
+void parse_storage(NiftiHeader& header, const unsigned char* raw) {
+  const int datatype = load<std::int16_t>(raw + 70, header.swapped);
+  header.stored_type = stored_type_of(header.path, datatype);
+  header.colour_channels = datatype == 128 ? 3 : datatype == 2304 ? 4 : 1;
+  const double offset = load<float>(raw + 108, header.swapped);
   const bool one_file = header.data_path == header.header_path;
   if (!std::isfinite(offset) || offset < 0 || offset > 2147483647)
     fail_reading(header.path, "its header declares no usable data offset");
@@ -168,7 +143,7 @@ void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
   if (header.qform_code > 0) require_usable(header, raw, 256, 6, "qform");
   if (header.sform_code > 0) require_usable(header, raw, 280, 12, "sform");
   // ITK 5.2 scales the voxel size of such a file but not its origin.
-  if (const int length_unit = raw[123] & 7; length_unit == 1 || length_unit == 3)
+  if (const int length_unit = header.units & 7; length_unit == 1 || length_unit == 3)
     fail_reading(header.path, std::string("its lengths are in ") +
                                   (length_unit == 1 ? "metres" : "micrometres") +
                                   "; convert it to millimetres");
@@ -184,30 +159,16 @@ template <class T>
 void convert(const unsigned char* bytes, std::size_t count, const NiftiHeader& header,
              float* target) {
   const bool scaled = header.slope != 1 || header.intercept != 0;
-  if (std::is_same_v<T, float> && !header.swapped && !scaled) {
-    std::memcpy(target, bytes, count * sizeof(float));
-    return;
-  }
   for (std::size_t i = 0; i < count; ++i) {
-    const T stored = load<T>(bytes + i * sizeof(T), header.swapped);
+    const T stored = load<T>(bytes + i * sizeof(T), false);
     target[i] = scaled ? float(header.slope * double(stored) + header.intercept) : float(stored);
-  }
-}
-
-void skip(GzipSource& source, std::uint64_t bytes) {
-  char sink[4096];
-  while (bytes > 0) {
-    const std::size_t received =
-        source.read(sink, std::size_t(std::min<std::uint64_t>(bytes, sizeof sink)));
-    if (received == 0) return;
-    bytes -= received;
   }
 }
 
 }  // namespace
 
 std::uint64_t NiftiHeader::value_count() const {
-  std::uint64_t count = 1;
+  auto count = std::uint64_t(colour_channels);
   for (const std::int64_t axis_size : size) count *= std::uint64_t(axis_size);
   return count;
 }
@@ -215,75 +176,84 @@ std::uint64_t NiftiHeader::value_count() const {
 NiftiStart read_nifti_start(const std::string& path) {
   NiftiStart start;
   NiftiHeader& header = start.header;
+  const unsigned char* raw = start.bytes.data();
   header.path = path;
   name_files(header);
   size_of_readable_file(header.header_path);
   size_of_readable_file(header.data_path);
-  if (GzipSource(path, header.header_path).read(start.bytes.data(), header_bytes) < header_bytes)
+  if (ByteSource(path, header.header_path).read(start.bytes.data(), header_bytes) < header_bytes)
     fail_reading(path, "it ends within its header or is not a NIfTI file");
-  header.swapped = find_byte_order(path, start.bytes.data());
-  parse_sizes(header, start.bytes.data());
-  parse_orientation(header, start.bytes.data());
+  header.swapped = find_byte_order(path, raw);
+  parse_sizes(header, raw);
+  parse_meaning(header, raw);
+  parse_orientation(header, raw);
   return start;
 }
 
-NiftiHeader read_nifti_header(const std::string& path) {
+NiftiHeader read_nifti_header(const std::string& path, NiftiColours colours) {
   const NiftiStart start = read_nifti_start(path);
   NiftiHeader header = start.header;
-  parse_values(header, start.bytes.data());
+  parse_storage(header, start.bytes.data());
+  if (header.colour_channels > 1 && colours == NiftiColours::refused)
+    fail_reading(path, "its voxels are RGB colours; save a scalar image");
   const std::uint64_t data_bytes = size_of_readable_file(header.data_path);
 
   if (header.size[5] != 1 || header.size[6] != 1 || header.size[3] * header.size[4] > 32767)
     fail_reading(path, "it has too many dimensions for an image or a displacement field");
-  const bool compressed = GzipSource(path, header.data_path).compressed();
+  const bool compressed = ByteSource(path, header.data_path).compressed();
   const std::uint64_t skipped = compressed ? 0 : std::min(header.data_offset, data_bytes);
   check_size(path, header.value_count(), bytes_of(header.stored_type), data_bytes - skipped,
              compressed);
   return header;
 }
 
-namespace {
-
-/// Decompresses the values block by block: use(bytes, how many values, how many came before).
-template <class Use>
-void for_each_block(const NiftiHeader& header, const Use& use) {
-  GzipSource source(header.path, header.data_path);
-  skip(source, header.data_offset);
-  const std::size_t count = header.value_count();
-  const std::size_t value_bytes = bytes_of(header.stored_type);
-  std::vector<unsigned char> block(1 << 20);
-  for (std::size_t done = 0; done < count;) {
-    const std::size_t wanted = std::min(count - done, block.size() / value_bytes);
-    const std::size_t present = source.read(block.data(), wanted * value_bytes) / value_bytes;
-    use(block.data(), present, done);
-    done += present;
-    if (present < wanted) fail_truncated(header.path, done, count);
-  }
-  if (!source.read_to_end())
-    fail_reading(header.path, "file ends within the checksum of its compressed data");
+NiftiStream::NiftiStream(const NiftiHeader& header)
+    : header_(header), source_(header.path, header.data_path) {
+  source_.skip(header.data_offset);
 }
 
-}  // namespace
+void NiftiStream::read(void* target, std::size_t count) {
+  const std::size_t value_bytes = bytes_of(header_.stored_type);
+  const std::size_t present = source_.read(target, count * value_bytes) / value_bytes;
+  if (present < count) fail_truncated(header_.path, done_ + present, header_.value_count());
+  done_ += count;
+  if (!header_.swapped) return;
+  auto* bytes = static_cast<unsigned char*>(target);
+  for (std::size_t i = 0; i < count * value_bytes; i += value_bytes)
+    std::reverse(bytes + i, bytes + i + value_bytes);
+}
+
+void NiftiStream::finish() {
+  if (!source_.read_to_end())
+    fail_reading(header_.path, "file ends within the checksum of its compressed data");
+}
 
 std::vector<float> read_nifti_values(const NiftiHeader& header) {
   std::vector<float> values(header.value_count());
-  with_stored_type(header.stored_type, [&](auto type) {
-    for_each_block(header, [&](const unsigned char* bytes, std::size_t count, std::size_t done) {
-      convert<decltype(type)>(bytes, count, header, values.data() + done);
+  NiftiStream stream(header);
+  if (header.stored_type == StoredType::float32 && header.slope == 1 && header.intercept == 0) {
+    stream.read(values.data(), values.size());
+  } else {
+    with_stored_type(header.stored_type, [&](auto type) {
+      using T = decltype(type);
+      std::vector<unsigned char> block(1 << 20);
+      const std::size_t most = block.size() / sizeof(T);
+      for (std::size_t done = 0; done < values.size(); done += most) {
+        const std::size_t count = std::min(most, values.size() - done);
+        stream.read(block.data(), count);
+        convert<T>(block.data(), count, header, values.data() + done);
+      }
     });
-  });
+  }
+  stream.finish();
   return values;
 }
 
 std::vector<unsigned char> read_nifti_bytes(const NiftiHeader& header) {
-  const std::size_t value_bytes = bytes_of(header.stored_type);
-  std::vector<unsigned char> values(header.value_count() * value_bytes);
-  for_each_block(header, [&](const unsigned char* bytes, std::size_t count, std::size_t done) {
-    std::memcpy(values.data() + done * value_bytes, bytes, count * value_bytes);
-  });
-  if (header.swapped)
-    for (std::size_t i = 0; i < values.size(); i += value_bytes)
-      std::reverse(values.data() + i, values.data() + i + value_bytes);
+  std::vector<unsigned char> values(header.value_count() * bytes_of(header.stored_type));
+  NiftiStream stream(header);
+  stream.read(values.data(), header.value_count());
+  stream.finish();
   return values;
 }
 

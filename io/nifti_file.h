@@ -1,4 +1,4 @@
-// Private to io: NIfTI-1 files, header and voxels, read with zlib alone. ITK 5 turns NaN into 0 and
+// Private to io: NIfTI-1 files, header and voxels. ITK 5 turns NaN into 0 and
 // does not notice a .nii.gz that ends early, so the voxels do not pass through it; which of sform
 // and qform holds is left to ITK (orientation.h).
 #pragma once
@@ -12,6 +12,7 @@
 #include <Eigen/Geometry>
 
 #include <freeflow/core/views.h>
+#include <freeflow/io/byte_source.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
@@ -23,9 +24,13 @@ struct NiftiHeader {
   std::array<std::int64_t, 7> size{1, 1, 1, 1, 1, 1, 1};  // x, y, z, time, component, ...
   int dimensions = 0;
   StoredType stored_type = StoredType::float32;
+  int colour_channels = 1;          // 3 for RGB and 4 for RGBA of bytes, which follow each other
   double slope = 1, intercept = 0;  // value = slope * stored + intercept
   int intent_code = 0;
+  std::array<float, 3> intent_p{};
   std::string intent_name;
+  std::array<float, 4> step{};                          // of the dimensions after x, y, z
+  unsigned char units = 2;                              // of lengths and times
   int qform_code = 0, sform_code = 0;                   // where 0, the matrix says nothing
   Eigen::Affine3d qform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
   Eigen::Affine3d sform = Eigen::Affine3d::Identity();
@@ -33,22 +38,40 @@ struct NiftiHeader {
   bool swapped = false;  // the other byte order
 
   Extent extent() const { return {int(size[0]), int(size[1]), int(size[2])}; }
-  /// Number of values: voxels times volumes times components.
+  /// Number of values: voxels times volumes times components times channels.
   std::uint64_t value_count() const;
 };
 
-/// The first bytes of a NIfTI-1 file, and of what they say the sizes and where the voxels lie, be
-/// these of any kind. Throws IoError when the file is no NIfTI-1 or its sizes, qform or sform are
-/// no use.
+/// The first bytes of a NIfTI-1 file, and of what they say all but the type of the voxels and where
+/// in the file they are: so voxels may be of any kind. Throws IoError when the file is no NIfTI-1
+/// or its sizes, qform or sform are no use.
 struct NiftiStart {
   NiftiHeader header;
   std::array<unsigned char, 348> bytes;
 };
 NiftiStart read_nifti_start(const std::string& path);
 
+enum class NiftiColours { refused, taken };
+
 /// Throws IoError when the file is no NIfTI-1, when its voxels are not real numbers or when it is
 /// too small for what it declares.
-NiftiHeader read_nifti_header(const std::string& path);
+NiftiHeader read_nifti_header(const std::string& path,
+                              NiftiColours colours = NiftiColours::refused);
+
+/// The values one after the other, as they are stored but in this machine's byte order.
+class NiftiStream {
+ public:
+  explicit NiftiStream(const NiftiHeader& header);
+  /// Throws IoError when they are not all there or the compressed data are damaged.
+  void read(void* target, std::size_t count);
+  /// After the last: throws IoError when the checksum is wrong or missing.
+  void finish();
+
+ private:
+  NiftiHeader header_;
+  ByteSource source_;
+  std::uint64_t done_ = 0;
+};
 
 /// All values in the file's order (x fastest, components slowest), scaled. Decompresses the whole
 /// file once. Throws IoError when the values are not all there or the compressed data are damaged.

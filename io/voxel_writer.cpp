@@ -1,44 +1,48 @@
 #include <freeflow/io/voxel_writer.h>
 
-#include <algorithm>
-#include <filesystem>
+#include <cstring>
+#include <vector>
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/itk_image_io.h>
-#include <freeflow/io/parallel_gzip.h>
+#include <freeflow/io/nifti_writer.h>
 
 namespace freeflow {
 
-namespace {
-
-/// A file that is gone with its object.
-struct TemporaryFile {
-  std::string path;
-  explicit TemporaryFile(std::string name) : path(std::move(name)) {}
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  ~TemporaryFile() {
-    std::error_code ignored;
-    std::filesystem::remove(path, ignored);
-  }
-};
-
-}  // namespace
-
 void write_voxels(const std::string& path, const Geometry& geometry, int components,
-                  StoredType type, const void* values, int threads) {
+                  StoredType type, const void* planes, int threads) {
   const FileFormat format = format_to_write(path);
   geometry.validate("the grid to write");
-  const int longest_side = std::max({geometry.extent.x, geometry.extent.y, geometry.extent.z});
-  if (format == FileFormat::nifti && longest_side > 32767)
-    fail_writing(path, "NIfTI-1 holds at most 32767 voxels along a side; write .mha or .nrrd");
-  if (!has_extension(path, ".nii.gz")) {
-    write_itk_image(path, format, geometry, components, type, values);
+  const std::size_t count = geometry.extent.count(), value_bytes = bytes_of(type);
+  if (format == FileFormat::nifti) {
+    constexpr int vectors = 1007;
+    NiftiLayout layout;
+    layout.stored_type = type;
+    if (components > 1) {
+      layout.dimensions = 5;
+      layout.size[1] = components;
+      layout.intent_code = vectors;
+    }
+    NiftiWriter writer(path, geometry, layout, threads);
+    writer.write(planes, count * std::size_t(components) * value_bytes);
+    writer.close();
     return;
   }
-  const TemporaryFile uncompressed(path + ".tmp.nii");
-  write_itk_image(uncompressed.path, format, geometry, components, type, values);
-  gzip_file(uncompressed.path, path, threads);
+  if (components == 1) return write_itk_image(path, format, geometry, 1, type, planes);
+  const std::vector<unsigned char> voxels =
+      interleaved(static_cast<const unsigned char*>(planes), count, components, value_bytes);
+  write_itk_image(path, format, geometry, components, type, voxels.data());
+}
+
+std::vector<unsigned char> interleaved(const unsigned char* planes, std::size_t count,
+                                       int components, std::size_t value_bytes) {
+  const auto width = std::size_t(components);
+  std::vector<unsigned char> voxels(count * width * value_bytes);
+  for (std::size_t component = 0; component < width; ++component)
+    for (std::size_t i = 0; i < count; ++i)
+      std::memcpy(voxels.data() + (i * width + component) * value_bytes,
+                  planes + (component * count + i) * value_bytes, value_bytes);
+  return voxels;
 }
 
 }  // namespace freeflow

@@ -9,31 +9,55 @@
 
 namespace freeflow {
 
-Volume<float> resample(Context& ctx, const Volume<float>& moving, const Transform& transform,
-                       const Geometry& grid, Interpolation interpolation, float fill) {
-  require_on_device(ctx, moving);
-  grid.validate("the grid to be sampled");
-  const ChainPoint point = chain_point(ctx, transform, grid, moving.geometry());
+namespace {
+
+template <class Point>
+Volume<float> resample_at(Context& ctx, const Volume<float>& moving, const Point& point,
+                          const Geometry& grid, Interpolation interpolation, float fill) {
   Volume<float> out(ctx, grid);
   switch (interpolation) {
     case Interpolation::nearest:
       for_each_voxel(ctx, grid.extent,
-                     WarpNearestBody<ChainPoint>{point, moving.view(), out.view(), fill});
+                     WarpNearestBody<Point>{point, moving.view(), out.view(), fill});
       break;
     case Interpolation::linear:
       for_each_voxel(ctx, grid.extent,
-                     WarpLinearBody<ChainPoint>{point, moving.view(), out.view(), fill});
+                     WarpLinearBody<Point>{point, moving.view(), out.view(), fill});
       break;
     case Interpolation::cubic: {
       Volume<float> coefficients = moving.clone(ctx);
       bspline_prefilter(ctx, coefficients.view());
       for_each_voxel(ctx, grid.extent,
-                     WarpCubicBody<ChainPoint>{point, std::as_const(coefficients).view(),
-                                               moving.view(), out.view(), fill});
+                     WarpCubicBody<Point>{point, std::as_const(coefficients).view(), moving.view(),
+                                          out.view(), fill});
       break;
     }
   }
   return out;
+}
+
+template <class Point>
+Volume<std::int32_t> resample_labels_at(Context& ctx, const Volume<std::int32_t>& labels,
+                                        const Point& point, const Geometry& grid,
+                                        LabelInterpolation interpolation, std::int32_t outside) {
+  Volume<std::int32_t> out(ctx, grid);
+  if (interpolation == LabelInterpolation::nearest)
+    for_each_voxel(ctx, grid.extent,
+                   LabelNearestBody<Point>{point, labels.view(), out.view(), outside});
+  else
+    for_each_voxel(ctx, grid.extent,
+                   LabelVoteBody<Point>{point, labels.view(), out.view(), outside});
+  return out;
+}
+
+}  // namespace
+
+Volume<float> resample(Context& ctx, const Volume<float>& moving, const Transform& transform,
+                       const Geometry& grid, Interpolation interpolation, float fill) {
+  require_on_device(ctx, moving);
+  grid.validate("the grid to be sampled");
+  return resample_at(ctx, moving, chain_point(ctx, transform, grid, moving.geometry()), grid,
+                     interpolation, fill);
 }
 
 Volume<std::int32_t> resample_labels(Context& ctx, const Volume<std::int32_t>& labels,
@@ -41,13 +65,38 @@ Volume<std::int32_t> resample_labels(Context& ctx, const Volume<std::int32_t>& l
                                      LabelInterpolation interpolation, std::int32_t outside) {
   require_on_device(ctx, labels);
   grid.validate("the grid to be sampled");
-  const ChainPoint point = chain_point(ctx, transform, grid, labels.geometry());
-  Volume<std::int32_t> out(ctx, grid);
-  if (interpolation == LabelInterpolation::nearest)
-    for_each_voxel(ctx, grid.extent, LabelNearestBody{point, labels.view(), out.view(), outside});
-  else
-    for_each_voxel(ctx, grid.extent, LabelVoteBody{point, labels.view(), out.view(), outside});
-  return out;
+  return resample_labels_at(ctx, labels, chain_point(ctx, transform, grid, labels.geometry()), grid,
+                            interpolation, outside);
+}
+
+SamplingMap::SamplingMap(Context& ctx, const Transform& transform, const Geometry& grid,
+                         const Geometry& image)
+    : grid_(grid), image_(image) {
+  grid.validate("the grid to be sampled");
+  position_ = Buffer<float>(ctx, 3 * grid.extent.count());
+  for_each_voxel(ctx, grid.extent,
+                 StorePointBody{chain_point(ctx, transform, grid, image),
+                                FieldView<float>{position_.data(), grid.extent}});
+}
+
+StoredPoint SamplingMap::point(Context& ctx, const Geometry& image) const {
+  require_on_device(ctx, position_);
+  require(image.extent == image_.extent, "the image is not on the grid that the map leads to");
+  return {FieldView<const float>{position_.data(), grid_.extent}};
+}
+
+Volume<float> SamplingMap::resample(Context& ctx, const Volume<float>& moving,
+                                    Interpolation interpolation, float fill) const {
+  require_on_device(ctx, moving);
+  return resample_at(ctx, moving, point(ctx, moving.geometry()), grid_, interpolation, fill);
+}
+
+Volume<std::int32_t> SamplingMap::resample_labels(Context& ctx, const Volume<std::int32_t>& labels,
+                                                  LabelInterpolation interpolation,
+                                                  std::int32_t outside) const {
+  require_on_device(ctx, labels);
+  return resample_labels_at(ctx, labels, point(ctx, labels.geometry()), grid_, interpolation,
+                            outside);
 }
 
 template <class T>

@@ -8,8 +8,28 @@
 
 namespace freeflow {
 
-struct LabelNearestBody {
+/// Positions computed before, one plane per component.
+struct StoredPoint {
+  FieldView<const float> position;
+  FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
+    return {position.plane(0)(x, y, z), position.plane(1)(x, y, z), position.plane(2)(x, y, z)};
+  }
+};
+
+struct StorePointBody {
   ChainPoint point;
+  FieldView<float> out;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const Vec3f p = point(x, y, z);
+    out.plane(0)(x, y, z) = p.x;
+    out.plane(1)(x, y, z) = p.y;
+    out.plane(2)(x, y, z) = p.z;
+  }
+};
+
+template <class Point>
+struct LabelNearestBody {
+  Point point;
   VolumeView<const std::int32_t> labels;
   VolumeView<std::int32_t> out;
   std::int32_t outside;
@@ -24,8 +44,9 @@ struct LabelNearestBody {
   }
 };
 
+template <class Point>
 struct LabelVoteBody {
-  ChainPoint point;
+  Point point;
   VolumeView<const std::int32_t> labels;
   VolumeView<std::int32_t> out;
   std::int32_t outside;

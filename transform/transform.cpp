@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include <freeflow/deform/host_sampling.h>
+
 namespace freeflow {
 
 Transform::Transform(DisplacementField u, const Eigen::Affine3d& affine) {
@@ -47,8 +49,8 @@ class HostChain {
   Eigen::Vector3d operator()(const Eigen::Vector3d& point) const {
     Eigen::Vector3d p = first_ * point;
     for (const Field& f : fields_) {
-      Cell cell;
-      if (f.find_cell(p, cell)) p += f.displacement(cell);
+      const Eigen::Vector3d index = f.to_index * p;
+      if (f.holds(index)) p += f.to_world * sample_on_host(f.view(), index);
       p = f.after * p;
     }
     return p;
@@ -59,10 +61,12 @@ class HostChain {
     Eigen::Vector3d p = first_ * point;
     derivative = first_.linear();
     for (const Field& f : fields_) {
-      Cell cell;
-      if (f.find_cell(p, cell)) {
-        p += f.displacement(cell);
-        derivative += f.gradient(cell) * derivative;
+      const Eigen::Vector3d index = f.to_index * p;
+      if (f.holds(index)) {
+        const HostCell cell(f.extent, index);
+        p += f.to_world * sample_on_host(f.view(), cell);
+        derivative +=
+            f.to_world * gradient_on_host(f.view(), cell) * f.to_index.linear() * derivative;
       }
       p = f.after * p;
       derivative = f.after.linear() * derivative;
@@ -71,17 +75,6 @@ class HostChain {
   }
 
  private:
-  /// The eight voxels around a position, and how far it lies beyond the lower ones.
-  struct Cell {
-    std::size_t voxel[8];
-    double along[3];
-    bool clamped[3];  // where the outermost vectors hold unchanged
-
-    double weight(int corner, int axis) const {
-      return corner >> axis & 1 ? along[axis] : 1 - along[axis];
-    }
-  };
-
   struct Field {
     std::vector<float> planes;
     Extent extent;
@@ -89,48 +82,12 @@ class HostChain {
     Eigen::Matrix3d to_world;
     Eigen::Affine3d after;
 
-    /// False outside the grid, where nothing is displaced.
-    bool find_cell(const Eigen::Vector3d& world, Cell& cell) const {
-      const Eigen::Vector3d p = to_index * world;
-      int low[3], step[3];
-      for (int a = 0; a < 3; ++a) {
-        const int n = extent[a];
-        if (!(p[a] >= -0.5 && p[a] <= n - 0.5)) return false;
-        const double c = std::clamp(p[a], 0.0, double(n - 1));
-        low[a] = std::clamp(int(c), 0, std::max(n - 2, 0));
-        step[a] = n > 1 ? 1 : 0;
-        cell.along[a] = c - low[a];
-        cell.clamped[a] = c != p[a] || n == 1;
-      }
-      for (int corner = 0; corner < 8; ++corner)
-        cell.voxel[corner] = extent.offset(low[0] + (corner & 1 ? step[0] : 0),
-                                           low[1] + (corner >> 1 & 1 ? step[1] : 0),
-                                           low[2] + (corner >> 2) * step[2]);
+    FieldView<const float> view() const { return {planes.data(), extent}; }
+    /// Outside the grid nothing is displaced.
+    bool holds(const Eigen::Vector3d& index) const {
+      for (int a = 0; a < 3; ++a)
+        if (!(index[a] >= -0.5 && index[a] <= extent[a] - 0.5)) return false;
       return true;
-    }
-
-    Eigen::Vector3d vector(std::size_t voxel) const {
-      return {planes[voxel], planes[voxel + extent.count()], planes[voxel + 2 * extent.count()]};
-    }
-
-    Eigen::Vector3d displacement(const Cell& cell) const {
-      Eigen::Vector3d u = Eigen::Vector3d::Zero();
-      for (int corner = 0; corner < 8; ++corner)
-        u += cell.weight(corner, 0) * cell.weight(corner, 1) * cell.weight(corner, 2) *
-             vector(cell.voxel[corner]);
-      return to_world * u;
-    }
-
-    Eigen::Matrix3d gradient(const Cell& cell) const {
-      Eigen::Matrix3d du = Eigen::Matrix3d::Zero();
-      for (int corner = 0; corner < 8; ++corner) {
-        const Eigen::Vector3d u = vector(cell.voxel[corner]);
-        for (int a = 0; a < 3; ++a) {
-          const double others = cell.weight(corner, (a + 1) % 3) * cell.weight(corner, (a + 2) % 3);
-          if (!cell.clamped[a]) du.col(a) += (corner >> a & 1 ? others : -others) * u;
-        }
-      }
-      return to_world * du * to_index.linear();
     }
   };
 

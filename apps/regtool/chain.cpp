@@ -3,8 +3,9 @@
 #include <cstdio>
 #include <iostream>
 
+#include <apps/bids.h>
 #include <apps/program.h>
-#include <freeflow/io/transform_file.h>
+#include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace po = boost::program_options;
@@ -45,35 +46,58 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
 namespace {
 
 /// "[FILE,1]" or "[FILE,0]" or FILE.
-std::string named_file(const std::string& text, bool& inverse) {
-  inverse = false;
-  if (text.empty() || text.front() != '[' || text.back() != ']') return text;
+ListedTransform listed(const std::string& text) {
+  if (text.empty() || text.front() != '[' || text.back() != ']') return {text, false};
   const auto comma = text.rfind(',');
   const std::string flag =
       comma == std::string::npos ? "" : text.substr(comma + 1, text.size() - comma - 2);
   require(flag == "0" || flag == "1", "-t '" + text + "' is not of the form [FILE,1]");
-  inverse = flag == "1";
-  return text.substr(1, comma - 1);
+  return {text.substr(1, comma - 1), flag == "1"};
+}
+
+Transform on_device(Context& ctx, const HostTransform& host) {
+  Transform transform;
+  for (const auto& step : host.steps)
+    if (const auto* field = std::get_if<HostField>(&step))
+      transform.then(DisplacementField(ctx, field->geometry, field->planes));
+    else
+      transform.then(std::get<Eigen::Affine3d>(step));
+  return transform;
 }
 
 }  // namespace
 
-Transform read_chain(Context& ctx, const std::vector<std::string>& files,
+std::string listed_file(const std::string& text) { return listed(text).path; }
+
+HostChain read_chain(const std::vector<std::string>& files, const ChainImages& images,
                      std::vector<std::string>& warnings) {
-  Transform chain;
-  for (const std::string& text : files) {
-    bool inverse = false;
-    const std::string path = named_file(text, inverse);
-    FileTransform read = read_transform(path);
-    DisplacementField field;
-    if (read.displacement) {
-      warnings.insert(warnings.end(), read.displacement->warnings.begin(),
-                      read.displacement->warnings.end());
-      field = DisplacementField(ctx, read.displacement->geometry, read.displacement->planes);
-    }
-    const Transform one(std::move(field), read.affine);
-    if (!inverse) {
-      chain.then(one);
+  HostChain chain;
+  for (const std::string& text : files) chain.listed.push_back(listed(text));
+  check_order(chain.listed);
+  bids_spaces_of_chain(files, warnings);
+  TransformContext context;
+  if (images.reference) context.fixed = *images.reference;
+  if (images.image) context.moving = *images.image;
+  for (const ListedTransform& one : chain.listed) {
+    TransformContext here = context;
+    if (one.inverse) std::swap(here.fixed, here.moving);
+    chain.transforms.push_back(read_transform_file(one.path, {}, here));
+    check_values(one.path, chain.transforms.back());
+    const std::vector<std::string>& said = chain.transforms.back().warnings;
+    warnings.insert(warnings.end(), said.begin(), said.end());
+  }
+  if (images.reference && images.image)
+    check_overlap(chain.listed, chain.transforms, *images.reference, *images.image,
+                  images.image_path, warnings);
+  return chain;
+}
+
+Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings) {
+  Transform whole;
+  for (std::size_t i = 0; i < chain.listed.size(); ++i) {
+    const Transform one = on_device(ctx, chain.transforms[i]);
+    if (!chain.listed[i].inverse) {
+      whole.then(one);
       continue;
     }
     const InverseTransform back = invert(ctx, one, interrupt_requested);
@@ -82,11 +106,16 @@ Transform read_chain(Context& ctx, const std::vector<std::string>& files,
       std::snprintf(sentence, sizeof sentence,
                     "' was inverted, with a residual of %.3f voxel on average, %.2f at most",
                     back.mean_residual_voxels, back.largest_residual_voxels);
-      warnings.push_back("'" + path + sentence);
+      warnings.push_back("'" + chain.listed[i].path + sentence);
     }
-    chain.then(back.transform);
+    whole.then(back.transform);
   }
-  return chain;
+  return whole;
+}
+
+Transform read_chain(Context& ctx, const std::vector<std::string>& files,
+                     std::vector<std::string>& warnings) {
+  return to_transform(ctx, read_chain(files, {}, warnings), warnings);
 }
 
 }  // namespace freeflow::apps

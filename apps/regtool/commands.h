@@ -3,9 +3,11 @@
 
 #include <boost/program_options.hpp>
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include <apps/regtool/chain_checks.h>
 #include <freeflow/core/context.h>
 #include <freeflow/transform/transform.h>
 
@@ -18,6 +20,7 @@ int regtool_compose(int argc, const char* const* argv);
 int regtool_invert(int argc, const char* const* argv);
 int regtool_jacobian(int argc, const char* const* argv);
 int regtool_convert(int argc, const char* const* argv);
+int regtool_measure(int argc, const char* const* argv);
 int regtool_info(int argc, const char* const* argv);
 
 struct RunOptions {
@@ -36,9 +39,31 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
                    const boost::program_options::options_description& options,
                    boost::program_options::variables_map& found, const char* positional = nullptr);
 
-/// The chain that -t lists, in antsApplyTransforms' order: the first is applied first to a point of
-/// the fixed space; "[FILE,1]" is the inverse of FILE. Adds sentences for the user. Throws IoError,
-/// InvalidArgument.
+/// The file of "[FILE,1]" or FILE. Throws InvalidArgument for another form.
+std::string listed_file(const std::string& text);
+
+/// What is known of the images that a chain lies between.
+struct ChainImages {
+  std::optional<Geometry> reference, image;
+  std::string image_path;
+};
+
+/// The files that -t lists, of any format that says whose it is, as they are in host memory.
+struct HostChain {
+  std::vector<ListedTransform> listed;
+  std::vector<HostTransform> transforms;
+};
+
+/// Reads and checks (chain_checks.h) what -t lists, in antsApplyTransforms' order: the first is
+/// applied first to a point of the fixed space; "[FILE,1]" is the inverse of FILE. Adds sentences
+/// for the user. Throws IoError, InvalidArgument.
+HostChain read_chain(const std::vector<std::string>& files, const ChainImages& images,
+                     std::vector<std::string>& warnings);
+
+/// The chain on a device, inverses made. Throws InvalidArgument, Cancelled.
+Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings);
+
+/// Both.
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
                      std::vector<std::string>& warnings);
 

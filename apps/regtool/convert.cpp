@@ -1,4 +1,7 @@
 // regtool convert: transform files of one program as those of another.
+#include <algorithm>
+
+#include <apps/bids.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
@@ -18,19 +21,51 @@ constexpr const char* example =
     "  regtool convert -t flirt.mat --from fsl --to itk -o affine.mat --fixed ref.nii.gz "
     "--moving in.nii.gz\n"
     "  regtool convert -t out_1Warp.nii.gz -t out_0GenericAffine.mat --to itk -o whole.h5\n"
+    "The same as BIDS derivatives name it, "
+    "sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5:\n"
+    "  regtool convert -t out_1Warp.nii.gz -t out_0GenericAffine.mat --to itk "
+    "--bids T1w:MNI152NLin2009cAsym -o sub-01\n"
     "A chain that a file of the other program cannot hold is refused: regtool compose it first.\n";
+
+/// What --bids ends a name with. ITK's affines are text, as fMRIPrep keeps them.
+std::string extension_of(TransformFormat format, const HostTransform& chain) {
+  const bool affine = std::ranges::all_of(
+      chain.steps, [](const auto& step) { return std::holds_alternative<Eigen::Affine3d>(step); });
+  switch (format) {
+    case TransformFormat::itk: return affine ? ".txt" : ".h5";
+    case TransformFormat::fsl: return affine ? ".mat" : ".nii.gz";
+    case TransformFormat::afni: return affine ? ".aff12.1D" : ".nii.gz";
+    case TransformFormat::freesurfer: return ".lta";
+    case TransformFormat::spm: return ".nii.gz";
+    case TransformFormat::niftyreg:
+    case TransformFormat::mrtrix: break;
+  }
+  return affine ? ".txt" : ".nii.gz";
+}
+
+void warn_of_contradictions(const BidsSpaces& spaces, const std::vector<std::string>& inputs,
+                            std::vector<std::string>& warnings) {
+  const BidsSpaces named = bids_spaces_of_chain(inputs, warnings);
+  if ((!named.from.empty() && named.from != spaces.from) ||
+      (!named.to.empty() && named.to != spaces.to))
+    warnings.push_back("--bids " + spaces.from + ":" + spaces.to +
+                       " contradicts the names of -t; FROM is the moving image's space");
+}
 
 }  // namespace
 
 int regtool_convert(int argc, const char* const* argv) {
   std::vector<std::string> inputs;
-  std::string output, from = "auto", to, fixed, moving, vectors = "measured";
+  std::string output, bids, from = "auto", to, fixed, moving, vectors = "measured";
   RunOptions run;
   po::options_description options("Options");
   options.add_options()  //
       ("transform,t", po::value(&inputs)->composing()->value_name("FILE"),
        "what to convert; several are a chain, the first applied first to a fixed point")        //
       ("output,o", po::value(&output)->value_name("OUT"), "what is written, by its extension")  //
+      ("bids", po::value(&bids)->value_name("FROM:TO"),
+       "OUT is the start of a BIDS name, to which _from-FROM_to-TO_mode-image_xfm and an extension "
+       "are added; FROM is the moving image's space, TO the fixed one's")  //
       ("from", po::value(&from)->default_value(from)->value_name("FORMAT"),
        transform_format_words(true).c_str())                                               //
       ("to", po::value(&to)->value_name("FORMAT"), transform_format_words(false).c_str())  //
@@ -48,7 +83,9 @@ int regtool_convert(int argc, const char* const* argv) {
   const TransformFormat target = *transform_format_of("to", to);
   std::vector<std::string> protect = inputs;
   protect.insert(protect.end(), {fixed, moving});
-  protect_inputs(output, protect, {""});
+  if (bids.empty()) protect_inputs(output, protect, {""});
+  const BidsSpaces spaces = bids.empty() ? BidsSpaces{} : parse_bids(bids);
+  const std::string prefix = bids.empty() ? output : bids_prefix(output);
 
   const TransformContext context = transform_context(fixed, moving, vectors);
   HostTransform chain;
@@ -56,6 +93,11 @@ int regtool_convert(int argc, const char* const* argv) {
     HostTransform one = read_transform_file(input, source, context);
     for (auto& step : one.steps) chain.steps.push_back(std::move(step));
     chain.warnings.insert(chain.warnings.end(), one.warnings.begin(), one.warnings.end());
+  }
+  if (!bids.empty()) {
+    warn_of_contradictions(spaces, inputs, chain.warnings);
+    output = prefix + bids_transform(spaces, extension_of(target, chain));
+    protect_inputs(output, protect, {""});
   }
   write_output(
       output, [&](const std::string& path) { write_transform_file(path, target, chain, context); });

@@ -8,7 +8,7 @@
 #include <Eigen/SVD>
 
 #include <apps/regtool/info.h>
-#include <freeflow/deform/field_operations.h>
+#include <freeflow/evaluation/field_quality.h>
 
 namespace freeflow::apps {
 
@@ -56,23 +56,22 @@ void print_field(Context& ctx, const HostField& field) {
   print_grid(field.geometry);
   const Eigen::Matrix3d to_mm = field.geometry.index_to_world().linear();
   const std::size_t count = field.geometry.extent.count();
-  double sum = 0, longest = 0;
   Eigen::Array3d low = Eigen::Array3d::Constant(INFINITY), high = -low;
   for (std::size_t i = 0; i < count; ++i) {
     const Eigen::Vector3d u = to_mm * Eigen::Vector3d(field.planes[i], field.planes[count + i],
                                                       field.planes[2 * count + i]);
-    sum += u.norm();
-    longest = std::max(longest, u.norm());
     low = low.min(u.array());
     high = high.max(u.array());
   }
-  print_line("length", "%.4f mm on average, %.4f at most", sum / double(count), longest);
+  const FieldQuality q = field_quality(ctx, DisplacementField(ctx, field.geometry, field.planes));
+  print_line("length", "%.4f mm on average, %.4f at most", q.mean_mm, q.max_mm);
   print_line("range", "%.4f to %.4f mm left, %.4f to %.4f posterior, %.4f to %.4f superior", low[0],
              high[0], low[1], high[1], low[2], high[2]);
-  const DisplacementField u(ctx, field.geometry, field.planes);
-  const JacobianStatistics j = jacobian_statistics(ctx, u);
-  print_line("Jacobian", "%.4f to %.4f by central differences; %zu of %zu voxels fold", j.min,
-             j.max, j.folded_voxels, count);
+  print_line("Jacobian", "%.4f to %.4f by central differences; %zu of %zu voxels fold",
+             q.jacobian_min, q.jacobian_max, q.folded_voxels, q.voxels);
+  if (q.inner_voxels > 0)
+    print_line("at corners", "from %.4f; %zu of %zu inner voxels fold", q.corner_jacobian_min,
+               q.corner_folds, q.inner_voxels);
 }
 
 /// The first field's grid, which stands for the fixed image's where that is not known.

@@ -25,6 +25,7 @@ constexpr Command commands[] = {
     {"invert", regtool_invert, "the inverse of an affine or a field, with its residual"},
     {"jacobian", regtool_jacobian, "how transforms change volumes"},
     {"convert", regtool_convert, "transform files of FSL, NiftyReg, SPM, AFNI, FreeSurfer, MRtrix"},
+    {"measure", regtool_measure, "how good a registration is: labels, landmarks, folds"},
     {"info", regtool_info, "what an image or a transform file holds"},
 };
 

@@ -6,9 +6,7 @@
 
 namespace freeflow {
 
-namespace {
-
-Eigen::Vector3d displaced(const HostField& field, const Eigen::Vector3d& lps_mm) {
+Eigen::Vector3d displace_point(const HostField& field, const Eigen::Vector3d& lps_mm) {
   const Eigen::Affine3d to_world = field.geometry.index_to_world();
   const Eigen::Vector3d at = to_world.inverse() * lps_mm;
   const Extent& extent = field.geometry.extent;
@@ -39,13 +37,11 @@ Eigen::Vector3d displaced(const HostField& field, const Eigen::Vector3d& lps_mm)
   return lps_mm + to_world.linear() * voxels;
 }
 
-}  // namespace
-
 Eigen::Vector3d map_point(const HostTransform& transform, const Eigen::Vector3d& lps_mm) {
   Eigen::Vector3d point = lps_mm;
   for (const auto& step : transform.steps)
     if (const auto* field = std::get_if<HostField>(&step))
-      point = displaced(*field, point);
+      point = displace_point(*field, point);
     else
       point = std::get<Eigen::Affine3d>(step) * point;
   return point;

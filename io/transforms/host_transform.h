@@ -39,5 +39,7 @@ struct TransformContext {
 /// ends half a voxel beyond the outermost centres, it displaces nothing, as in ITK; between there
 /// and the centres the outermost vectors hold.
 Eigen::Vector3d map_point(const HostTransform& transform, const Eigen::Vector3d& lps_mm);
+/// The same of one field: p + u(p).
+Eigen::Vector3d displace_point(const HostField& field, const Eigen::Vector3d& lps_mm);
 
 }  // namespace freeflow

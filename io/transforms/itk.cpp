@@ -4,6 +4,7 @@
 #include <itkCompositeTransform.h>
 #include <itkDisplacementFieldTransform.h>
 #include <itkHDF5TransformIO.h>
+#include <itkTranslationTransform.h>
 
 #include <algorithm>
 #include <exception>
@@ -57,6 +58,10 @@ HostField field_of(const std::string& path, const Field& transform,
 
 Eigen::Affine3d affine_of(const std::string& path, const Base& transform) {
   const auto* linear = dynamic_cast<const Linear*>(&transform);
+  if (const auto* shift = dynamic_cast<const itk::TranslationTransform<double, 3>*>(&transform)) {
+    const auto& offset = shift->GetOffset();
+    return Eigen::Affine3d(Eigen::Translation3d(offset[0], offset[1], offset[2]));
+  }
   if (!linear)
     fail_reading(path, "it holds a " + transform.GetTransformTypeAsString() +
                            ", which is neither linear nor a displacement field");

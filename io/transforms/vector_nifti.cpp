@@ -1,19 +1,14 @@
 #include <freeflow/io/transforms/vector_nifti.h>
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
-#include <memory>
 
 #include <freeflow/core/geometry.h>
 #include <freeflow/io/byte_order.h>
+#include <freeflow/io/byte_source.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/nifti_writer.h>
 #include <freeflow/io/orientation.h>
-#include <freeflow/io/parallel_gzip.h>
 
 namespace freeflow {
 
@@ -21,58 +16,6 @@ namespace {
 
 constexpr std::size_t header_bytes = 348;
 constexpr int afni_extension = 4;
-
-template <class T>
-void put(std::string& bytes, std::size_t offset, T value) {
-  std::memcpy(bytes.data() + offset, &value, sizeof value);
-}
-
-std::string vector_header(const Geometry& grid, const VectorStyle& style) {
-  std::string bytes(header_bytes + 4, '\0');
-  put<std::int32_t>(bytes, 0, std::int32_t(header_bytes));
-  const bool five = style.dimensions == 5;
-  const std::array<int, 8> dim{style.dimensions,
-                               grid.extent.x,
-                               grid.extent.y,
-                               grid.extent.z,
-                               five ? 1 : 3,
-                               five ? 3 : 1,
-                               1,
-                               1};
-  for (std::size_t i = 0; i < 8; ++i) put<std::int16_t>(bytes, 40 + 2 * i, std::int16_t(dim[i]));
-  put<float>(bytes, 56, style.intent_p1);
-  put<std::int16_t>(bytes, 68, std::int16_t(style.intent_code));
-  put<std::int16_t>(bytes, 70, 16);  // float32
-  put<std::int16_t>(bytes, 72, 32);
-  Eigen::Matrix4d ras = grid.index_to_world().matrix();
-  ras.topRows<2>() *= -1;
-  Eigen::Matrix3d rotation = grid.direction;
-  rotation.topRows<2>() *= -1;
-  const bool left_handed = rotation.determinant() < 0;
-  if (left_handed) rotation.col(2) *= -1;
-  Eigen::Quaterniond q(rotation);
-  q.normalize();
-  if (q.w() < 0) q.coeffs() *= -1;  // the header keeps b, c, d and takes a as positive
-  put<float>(bytes, 76, left_handed ? -1.f : 1.f);
-  for (int axis = 0; axis < 3; ++axis) {
-    const auto i = std::size_t(axis);
-    put<float>(bytes, 80 + 4 * i, float(grid.spacing[axis]));
-    put<float>(bytes, 92 + 4 * i, 1.f);
-    put<float>(bytes, 256 + 4 * i, float(q.vec()[axis]));
-    put<float>(bytes, 268 + 4 * i, float(ras(axis, 3)));
-    for (int column = 0; column < 4; ++column)
-      put<float>(bytes, 280 + 16 * i + 4 * std::size_t(column), float(ras(axis, column)));
-  }
-  put<float>(bytes, 108, float(header_bytes + 4));
-  put<float>(bytes, 112, 1.f);
-  bytes[123] = 2;  // millimetres
-  put<std::int16_t>(bytes, 252, 1);
-  put<std::int16_t>(bytes, 254, 1);
-  std::memcpy(bytes.data() + 328, style.intent_name.data(),
-              std::min<std::size_t>(style.intent_name.size(), 15));
-  std::memcpy(bytes.data() + 344, "n+1", 4);
-  return bytes;
-}
 
 }  // namespace
 
@@ -112,13 +55,10 @@ VectorNifti read_vector_header(const std::string& path) {
   VectorNifti file;
   file.header = read_nifti_header(path);
   unsigned char raw[header_bytes + 12] = {};  // and the first extension: size, code
-  const std::unique_ptr<gzFile_s, int (*)(gzFile)> in(gzopen(file.header.header_path.c_str(), "rb"),
-                                                      &gzclose);
-  if (!in || gzread(in.get(), raw, sizeof raw) < int(header_bytes))
+  if (ByteSource(path, file.header.header_path).read(raw, sizeof raw) < header_bytes)
     fail_reading(path, "it ends within its header");
   const bool swapped = file.header.swapped;
   for (std::size_t i = 0; i < 3; ++i) {
-    file.intent_p[i] = load<float>(raw + 56 + 4 * i, swapped);
     file.pixdim[i] = load<float>(raw + 80 + 4 * i, swapped);
     file.qform_offset[i] = load<float>(raw + 268 + 4 * i, swapped);
   }
@@ -137,34 +77,18 @@ VectorNifti require_vectors(const std::string& path) {
 
 void write_vectors(const std::string& path, const Geometry& grid, const std::vector<float>& planes,
                    const VectorStyle& style) {
-  const bool compressed = has_extension(path, ".nii.gz");
-  if (!compressed && !has_extension(path, ".nii"))
+  if (!has_extension(path, ".nii.gz") && !has_extension(path, ".nii"))
     fail_writing(path, "fields of this format are written as .nii or .nii.gz");
-  grid.validate("the grid to write");
-  if (std::max({grid.extent.x, grid.extent.y, grid.extent.z}) > 32767)
-    fail_writing(path, "NIfTI-1 holds at most 32767 voxels along a side; crop the grid");
-  const std::string plain = compressed ? path + ".tmp.nii" : path;
-  {
-    std::ofstream out(plain, std::ios::binary);
-    out << vector_header(grid, style);
-    out.write(reinterpret_cast<const char*>(planes.data()),
-              std::streamsize(planes.size() * sizeof(float)));
-    out.close();
-    if (!out) {
-      std::error_code ignored;
-      std::filesystem::remove(plain, ignored);
-      fail_writing(path, "its folder is missing or not writable, or the disk is full");
-    }
-  }
-  if (!compressed) return;
-  try {
-    gzip_file(plain, path);
-  } catch (...) {
-    std::error_code ignored;
-    std::filesystem::remove(plain, ignored);
-    throw;
-  }
-  std::filesystem::remove(plain);
+  NiftiLayout layout;
+  layout.dimensions = style.dimensions;
+  layout.size[style.dimensions == 5 ? 1 : 0] = 3;
+  layout.intent_code = style.intent_code;
+  layout.intent_name = style.intent_name;
+  layout.intent_p[0] = style.intent_p1;
+  layout.step = {1, 1, 1, 1};
+  NiftiWriter writer(path, grid, layout);
+  writer.write(planes.data(), planes.size() * sizeof(float));
+  writer.close();
 }
 
 }  // namespace freeflow

@@ -13,7 +13,7 @@ namespace freeflow {
 
 struct VectorNifti {
   NiftiHeader header;
-  std::array<double, 3> intent_p{}, pixdim{}, qform_offset{};
+  std::array<double, 3> pixdim{}, qform_offset{};
   bool by_afni = false;  // carries an extension of AFNI's
 
   /// (x, y, z, 1, 3), or (x, y, z, 3).

@@ -51,7 +51,7 @@ class Ffdreg : public ProgramTest {
 TEST_F(Ffdreg, WritesWhatItPromises) {
   const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_" + quick);
   ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_EQ(o.err, "") << "quiet when stderr is no terminal";
+  expect_label_commands_alone(o);
   EXPECT_EQ(o.out, "");
   for (const std::string& name : written)
     EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;

@@ -59,6 +59,13 @@ class ProgramTest : public testing::Test {
           << entry.path() << " was left behind";
   }
 
+  /// stderr, which is no terminal here, holds the two commands for labels and nothing else.
+  static void expect_label_commands_alone(const Outcome& o) {
+    EXPECT_EQ(o.err.rfind("labels of the moving image", 0), 0u) << o.err;
+    EXPECT_EQ(std::count(o.err.begin(), o.err.end(), '\n'), 3) << o.err;
+    EXPECT_NE(o.err.find("  regtool apply -r "), std::string::npos) << o.err;
+  }
+
   std::filesystem::path folder;
 };
 

@@ -125,7 +125,8 @@ TEST_F(RegtoolInfo, GoesThroughTheStepsOfAChain) {
   write_affine(path("a.mat"), turn(), Eigen::Vector3d::Zero());
   info("u.nii.gz",
        {"displacements in mm, LPS", "steps      1", "12x12x12 voxels of 2x2x2 mm", "6.0828 at most",
-        "2.0000 to 6.0000 mm left", "-1.0000 to -1.0000 superior", "144 of 1728 voxels fold"});
+        "2.0000 to 6.0000 mm left", "-1.0000 to -1.0000 superior", "144 of 1728 voxels fold",
+        "at corners from -1.0000; 200 of 1000 inner voxels fold"});
   ASSERT_EQ(run(regtool + " convert --to itk -t u.nii.gz -t a.mat -o whole.h5").status, 0);
   info("whole.h5", {"step 1     a displacement field", "step 2     an affine",
                     "of the centre of the field's grid (11 11 11)", "in all"});

@@ -4,8 +4,6 @@
 
 #include <limits>
 
-#include <freeflow/io/parallel_gzip.h>
-
 #include "io_test_support.h"
 
 namespace freeflow::test {

@@ -17,6 +17,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/core/geometry.h>
+#include <freeflow/io/gzip_writer.h>
 
 namespace freeflow::test {
 
@@ -48,6 +49,13 @@ inline std::string read_bytes(const std::string& path) {
 
 inline void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
+}
+
+inline void gzip_file(const std::string& source, const std::string& target, int threads = 0) {
+  const std::string bytes = read_bytes(source);
+  GzipWriter writer(target, threads);
+  writer.write(bytes.data(), bytes.size());
+  writer.close();
 }
 
 template <class T>

@@ -1,6 +1,7 @@
 // Do SimpleITK, nibabel and scipy read our files as we meant them? tests/io/check_with_python.py
 // compares them with raw numbers.
 #include <cstdlib>
+#include <sstream>
 
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
@@ -21,6 +22,15 @@ std::string script() {
   return (here / "check_with_python.py").string();
 }
 
+/// The exit status of Python with these arguments: of the one that CMake found, where that is.
+int run_python(const std::vector<std::string>& arguments) {
+  std::ostringstream command;
+  command << '\'' << (std::filesystem::exists(FREEFLOW_PYTHON) ? FREEFLOW_PYTHON : "python3")
+          << '\'';
+  for (const std::string& argument : arguments) command << " '" << argument << '\'';
+  return std::system(command.str().c_str());
+}
+
 /// Plain text beside the files: what the script expects, without any image library.
 void write_expected(const std::string& path, const Geometry& grid, const Eigen::Affine3d& affine) {
   std::ofstream out(path);
@@ -32,9 +42,9 @@ void write_expected(const std::string& path, const Geometry& grid, const Eigen::
 }
 
 TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
-  if (std::system("python3 -c 'import SimpleITK, nibabel, scipy' >/dev/null 2>&1") != 0)
-    GTEST_SKIP() << "python3 with SimpleITK, nibabel and scipy is not here, so the files were not "
-                    "read by anyone else";
+  if (run_python({"-c", "import SimpleITK, nibabel, scipy"}) != 0)
+    GTEST_SKIP()
+        << "\nforeign readers: PythonCheck skipped, for want of SimpleITK, nibabel or scipy";
   const TemporaryFolder folder;
   const Geometry grid = oblique_grid(extent);
   const std::vector<float> voxels = random_values(extent.count(), -100, 900);
@@ -52,7 +62,7 @@ TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
   write_bytes(folder / "voxels.raw", bytes_of_values(voxels));
   write_bytes(folder / "planes.raw", bytes_of_values(planes));
   write_expected(folder / "expected.txt", grid, affine);
-  ASSERT_EQ(std::system(("python3 '" + script() + "' '" + folder.path() + "'").c_str()), 0);
+  ASSERT_EQ(run_python({script(), folder.path()}), 0);
 
   const FileTransform back = read_transform(folder / "composite.h5");
   EXPECT_LT((back.affine.matrix() - affine.matrix()).cwiseAbs().maxCoeff(), 1e-9);

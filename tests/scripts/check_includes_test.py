@@ -19,6 +19,8 @@ TREE = {
     "deform/warp.cpp": "#include <freeflow/deform/warp.h>\n#include <freeflow/deform/warp_body.h>\n",
     "deform/warp.cu": "#include <freeflow/deform/warp_body.h>\n#include <freeflow/core/for_each_voxel.cuh>\n",
     "deform/field.h": "#pragma once\n",
+    "transform/transform.h": "#pragma once\n#include <freeflow/deform/field.h>\n",
+    "evaluation/landmark_error.h": "#pragma once\n#include <freeflow/transform/transform.h>\n",
     "similarity/count/count.h": "#pragma once\n#include <freeflow/deform/warp.h>\n",
     "similarity/count/schemes.h": "#pragma once\n#include <freeflow/similarity/count/count.h>\n",
     "similarity/count/count.cpp": "#include <freeflow/similarity/count/schemes.h>\n",
@@ -77,6 +79,9 @@ class CheckIncludes(unittest.TestCase):
         (self.root / "denoise").mkdir()
         (self.root / "denoise/mesh.cpp").touch()
         self.plant("denoise/mesh.cpp", "<freeflow/deform/warp.h>", "may know core")
+
+    def test_scores_do_not_know_the_programs(self):
+        self.plant("evaluation/landmark_error.h", "<freeflow/registration/masks.h>", "may know core, deform, transform")
 
     def test_a_circle(self):
         self.add("deform/warp.h", "<freeflow/deform/field.h>")

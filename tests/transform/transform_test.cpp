@@ -205,6 +205,29 @@ TEST_P(Transforms, LabelsOfAnyTypeSurviveExactly) {
   for (std::size_t i = 0; i < labels.size(); ++i) EXPECT_EQ(numbered.of(out[i]), labels[i]);
 }
 
+TEST_P(Transforms, PositionsThatAreKeptGiveTheSameBits) {
+  const Geometry grid = centred(plain_geometry({30, 28, 26}, 1.6));
+  const Geometry image = centred(oblique_geometry({28, 31, 25}, {1.7, 1.6, 2}));
+  const Transform t = chain();
+  const SamplingMap map(ctx, t, grid, image);
+  std::vector<float> voxels(image.extent.count());
+  std::vector<std::int32_t> labels(voxels.size());
+  for (std::size_t i = 0; i < voxels.size(); ++i) {
+    voxels[i] = i % 97 == 0 ? NAN : float(i % 53);
+    labels[i] = std::int32_t(i % 7);
+  }
+  const Volume<float> moving(ctx, image, voxels);
+  const Volume<std::int32_t> parts(ctx, image, labels);
+  for (const auto how : {Interpolation::nearest, Interpolation::linear, Interpolation::cubic})
+    EXPECT_EQ(map.resample(ctx, moving, how, -3).to_host(ctx),
+              resample(ctx, moving, t, grid, how, -3).to_host(ctx));
+  for (const auto how : {LabelInterpolation::nearest, LabelInterpolation::vote})
+    EXPECT_EQ(map.resample_labels(ctx, parts, how, 9).to_host(ctx),
+              resample_labels(ctx, parts, t, grid, how, 9).to_host(ctx));
+  const Volume<float> other(ctx, plain_geometry({4, 4, 4}));
+  EXPECT_THROW(map.resample(ctx, other), InvalidArgument);
+}
+
 TEST_P(Transforms, AVoteTakesTheLargestShare) {
   const Geometry g = plain_geometry({4, 4, 4});
   std::vector<std::int32_t> labels(64, 1);

@@ -4,7 +4,8 @@
     foreign_test.py TEST_TRANSFORM_FILES     (the program built of main.cpp beside this file)
 
 Six geometries, 1,000 points each. Where a reader takes the nearest voxel or resamples onto a grid, the points are voxel centres. Prints
-the largest difference per format and reader, and on the last line how many tests ran and how many had no reader here.
+the largest difference per format and reader, and on the last line how many tests ran, how many had no reader here, and which readers lack.
+Exit status 77 where none could run.
 """
 import importlib.util
 import io
@@ -18,19 +19,21 @@ from collections import defaultdict
 from pathlib import Path
 
 warnings.filterwarnings("ignore")
+NO_READER = 77
 try:
     import nibabel as nib
     import numpy as np
 except ImportError:
     count = Path(__file__).read_text().count("\n    def test_")
-    print(f"nibabel and numpy are not here: 0 tests ran, {count} skipped for want of a reader")
-    sys.exit(0)
+    print(f"foreign readers: 0 tests ran, {count} skipped for want of nibabel or numpy")
+    sys.exit(NO_READER)
 
 PROGRAM = None
 RAS = np.diag([-1.0, -1, 1, 1])
 EXACT_MM = 1e-3  # affines and our own fields
 FLOAT_VOXEL = 0.01  # where the other program computes in float
 largest = defaultdict(float)
+lacking = set()
 
 
 def rotation(axis, degrees):
@@ -65,10 +68,13 @@ def have(*modules):
 
 
 def needs(*modules):
+    lacking.update(m for m in modules if not have(m))
     return unittest.skipUnless(have(*modules), f"{' and '.join(modules)} not installed")
 
 
 def needs_program(name):
+    if not shutil.which(name):
+        lacking.add(name)
     return unittest.skipUnless(shutil.which(name), f"{name} not installed")
 
 
@@ -186,6 +192,10 @@ class ForeignReaders(unittest.TestCase):
                 field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(str(path)), sitk.sitkVectorFloat64))
                 self.close(f"itk {Path(name).suffix}: SimpleITK, beyond the grid too", case, theirs(field, points),
                            case.ours(path, "itk", points))
+            path = case.folder / "shift.h5"
+            shift = sitk.TranslationTransform(3, (3.5, -2.25, 1.75))
+            sitk.WriteTransform(shift, str(path))
+            self.close("itk translation .h5 of SimpleITK", case, case.ours(path, "itk", points), theirs(shift, points))
             # Their composites, in both orders, and what we make of them.
             affine = sitk.ReadTransform(str(case.tfm))
             for order in ("affine last", "affine first"):
@@ -210,6 +220,25 @@ class ForeignReaders(unittest.TestCase):
                 path = case.convert(source, name, "itk")
                 theirs = ants.apply_transforms_to_points(3, table, [str(path)])[["x", "y", "z"]].to_numpy()
                 self.close(f"itk {'affine' if name[0] == 'a' else 'field'} {Path(name).suffix}: ANTsPy", case, theirs, case.ours(path, "itk", case.points),
+                           FLOAT_VOXEL * case.smallest_voxel)
+
+    @needs("ants", "pandas", "SimpleITK")
+    def test_whole_transforms_with_ants(self):
+        """Affine and field in one .h5, in the order of each direction, as --bids has the programs write them."""
+        import ants
+        import pandas
+        import SimpleITK as sitk
+
+        for case in self.cases():
+            table = pandas.DataFrame(case.points, columns=["x", "y", "z"])
+            affine = sitk.ReadTransform(str(case.tfm))
+            field = sitk.DisplacementFieldTransform(sitk.Cast(sitk.ReadImage(str(case.warp)), sitk.sitkVectorFloat64))
+            for parts in ([affine, field], [field, affine]):  # the last is applied first
+                made = case.folder / "made.h5"
+                sitk.WriteTransform(sitk.CompositeTransform(parts), str(made))
+                path = case.convert(made, "whole.h5", "itk")
+                theirs = ants.apply_transforms_to_points(3, table, [str(path)])[["x", "y", "z"]].to_numpy()
+                self.close("itk affine and field .h5: ANTsPy", case, theirs, case.ours(path, "itk", case.points),
                            FLOAT_VOXEL * case.smallest_voxel)
 
     @needs("nitransforms", "h5py")
@@ -477,8 +506,10 @@ def main():
     result = program.result
     for test, why in result.skipped:
         print(f"skipped {test.id().split('.')[-1]}: {why}")
-    print(f"{result.testsRun - len(result.skipped)} tests ran, {len(result.skipped)} skipped for want of a reader")
-    sys.exit(not result.wasSuccessful())
+    ran = result.testsRun - len(result.skipped)
+    want = f" for want of {', '.join(sorted(lacking))}" if lacking else ""
+    print(f"foreign readers: {ran} tests ran, {len(result.skipped)} skipped{want}")
+    sys.exit(1 if not result.wasSuccessful() else 0 if ran else NO_READER)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,46 @@
+// The names of a registration's outputs: as ANTs has them, or as BIDS derivatives (--bids).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <apps/options.h>
+#include <freeflow/io/output_set.h>
+
+namespace freeflow::apps {
+
+/// Each is what follows the prefix; an empty one is not written.
+struct OutputNames {
+  std::string prefix;
+  std::string affine;         ///< beside the fields; none where forward and back are the whole
+  std::string forward, back;  ///< fields, or whole transforms
+  std::string warped, inverse_warped, report;
+
+  std::vector<std::string> all() const;
+  /// What regtool apply and antsApplyTransforms take: -t FILE -t FILE. Forward: the moving image
+  /// onto the fixed one's grid.
+  std::string forward_chain() const;
+  std::string back_chain() const;
+};
+
+OutputNames nonrigid_names(const CommonOptions& o);
+OutputNames linear_names(const CommonOptions& o);
+
+/// An output that is one of the inputs would destroy it: throws InvalidArgument then.
+void protect_inputs(const CommonOptions& o, const OutputNames& names);
+
+/// How labels are carried to the fixed image's grid and back, on stderr, unless quiet.
+void print_label_commands(const CommonOptions& o, const OutputNames& names);
+
+/// All of them or none.
+struct Outputs {
+  explicit Outputs(const OutputNames& n) : names(n), set(n.prefix) {}
+  std::string warped() const { return set.file(names.warped); }
+  std::string inverse_warped() const { return set.file(names.inverse_warped); }
+  std::string report() const { return set.file(names.report); }
+
+  OutputNames names;
+  OutputSet set;
+};
+
+}  // namespace freeflow::apps

@@ -1,0 +1,162 @@
+#include <apps/regtool/chain_checks.h>
+
+#include <Eigen/SVD>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+#include <freeflow/core/error.h>
+
+namespace freeflow::apps {
+
+namespace {
+
+/// What an output of a registration is, by its name: PREFIX and the rest.
+enum class Output { none, affine, warp, inverse_warp };
+
+Output output_of(const std::string& path, std::string& prefix) {
+  const std::string name = std::filesystem::path(path).filename().string();
+  constexpr std::pair<const char*, Output> endings[] = {
+      {"0GenericAffine.mat", Output::affine},
+      {"1InverseWarp.nii.gz", Output::inverse_warp},
+      {"1Warp.nii.gz", Output::warp}};
+  for (const auto& [ending, output] : endings)
+    if (name.ends_with(ending)) {
+      prefix = path.substr(0, path.size() - std::string(ending).size());
+      return output;
+    }
+  return Output::none;
+}
+
+bool inside(const Eigen::Vector3d& voxel, const Extent& extent) {
+  for (int axis = 0; axis < 3; ++axis)
+    if (!(voxel[axis] >= -0.5 && voxel[axis] < extent[axis] - 0.5)) return false;
+  return true;
+}
+
+double volume_mm3(const Geometry& g) { return g.spacing.prod() * double(g.extent.count()); }
+
+std::vector<Eigen::Vector3d> sample_of(const Geometry& grid) {
+  constexpr int most_per_axis = 24;
+  const Eigen::Affine3d to_world = grid.index_to_world();
+  const auto positions = [&](int axis) {
+    const int n = grid.extent[axis], count = std::min(n, most_per_axis);
+    std::vector<double> at;
+    for (int i = 0; i < count; ++i) at.push_back((i + 0.5) * n / count - 0.5);
+    return at;
+  };
+  std::vector<Eigen::Vector3d> points;
+  for (const double z : positions(2))
+    for (const double y : positions(1))
+      for (const double x : positions(0)) points.push_back(to_world * Eigen::Vector3d(x, y, z));
+  return points;
+}
+
+double share_inside(const std::vector<Eigen::Vector3d>& points, const Geometry& grid) {
+  const Eigen::Affine3d to_index = grid.world_to_index();
+  const auto count = std::count_if(points.begin(), points.end(), [&](const Eigen::Vector3d& p) {
+    return inside(to_index * p, grid.extent);
+  });
+  return double(count) / double(points.size());
+}
+
+void require_same_space(const std::string& path, const std::vector<Eigen::Vector3d>& points,
+                        const Geometry& reference, const Geometry& field) {
+  constexpr double least = 0.01;
+  const double of_reference = share_inside(points, field);
+  const double of_field = of_reference * volume_mm3(reference) / volume_mm3(field);
+  if (std::max(of_reference, of_field) >= least) return;
+  char percent[16];
+  std::snprintf(percent, sizeof percent, "%.2g", 100 * of_reference);
+  throw InvalidArgument("'" + path + "' covers " + percent +
+                        " % of the reference, so it is of another space: name the image that it "
+                        "was made for with -r, and list the transforms in their order");
+}
+
+}  // namespace
+
+void check_order(const std::vector<ListedTransform>& listed) {
+  for (std::size_t i = 0; i < listed.size(); ++i)
+    for (std::size_t j = i + 1; j < listed.size(); ++j) {
+      std::string first_prefix, second_prefix;
+      const Output first = output_of(listed[i].path, first_prefix);
+      const Output second = output_of(listed[j].path, second_prefix);
+      if (first == Output::none || second == Output::none || first_prefix != second_prefix)
+        continue;
+      const bool forth = first == Output::warp && second == Output::affine && !listed[j].inverse;
+      const bool back = first == Output::affine && listed[i].inverse && !listed[j].inverse &&
+                        second == Output::inverse_warp;
+      // [FILE,1] of a warp is what its inverse warp is.
+      const bool turned = (first == Output::inverse_warp && listed[i].inverse &&
+                           second == Output::affine && !listed[j].inverse) ||
+                          (first == Output::affine && listed[i].inverse && listed[j].inverse &&
+                           second == Output::warp);
+      require((forth && !listed[i].inverse) || back || turned || first == second,
+              "'" + listed[i].path + "' before '" + listed[j].path +
+                  "' leads nowhere: onto the fixed image's grid it is -t " + first_prefix +
+                  "1Warp.nii.gz -t " + first_prefix + "0GenericAffine.mat, the way back is -t [" +
+                  first_prefix + "0GenericAffine.mat,1] -t " + first_prefix +
+                  "1InverseWarp.nii.gz");
+    }
+}
+
+void check_values(const std::string& path, const HostTransform& transform) {
+  for (const auto& step : transform.steps) {
+    if (const auto* affine = std::get_if<Eigen::Affine3d>(&step)) {
+      const Eigen::Vector3d scales =
+          Eigen::JacobiSVD<Eigen::Matrix3d>(affine->linear()).singularValues();
+      require(scales[2] > 1e-6 * scales[0],
+              "'" + path + "' holds an affine that flattens space; make it again");
+      continue;
+    }
+    const HostField& field = std::get<HostField>(step);
+    const Geometry& g = field.geometry;
+    const std::size_t count = g.extent.count();
+    const Eigen::Vector3d sides =
+        g.spacing.cwiseProduct(Eigen::Vector3d(g.extent.x, g.extent.y, g.extent.z));
+    double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+    for (std::size_t i = 0; i < count; ++i)
+      largest = std::max(largest, Eigen::Vector3d(field.planes[i], field.planes[count + i],
+                                                  field.planes[2 * count + i])
+                                      .cwiseProduct(g.spacing)
+                                      .squaredNorm());
+    require(largest <= sides.squaredNorm(),
+            "'" + path + "' displaces by up to " + std::to_string(std::lround(std::sqrt(largest))) +
+                " mm, more than its grid's diagonal of " +
+                std::to_string(std::lround(sides.norm())) +
+                " mm: its numbers are positions or of another unit; regtool convert --from names "
+                "whose they are");
+  }
+}
+
+void check_overlap(const std::vector<ListedTransform>& listed,
+                   const std::vector<HostTransform>& transforms, const Geometry& reference,
+                   const Geometry& image, const std::string& image_path,
+                   std::vector<std::string>& warnings) {
+  std::vector<Eigen::Vector3d> points = sample_of(reference);
+  for (std::size_t i = 0; i < transforms.size(); ++i) {
+    HostTransform ordered{transforms[i].steps, {}};
+    if (listed[i].inverse) std::reverse(ordered.steps.begin(), ordered.steps.end());
+    for (const auto& step : ordered.steps) {
+      const auto* affine = std::get_if<Eigen::Affine3d>(&step);
+      if (!affine) {
+        const HostField& field = std::get<HostField>(step);
+        require_same_space(listed[i].path, points, reference, field.geometry);
+        if (listed[i].inverse) continue;
+        for (Eigen::Vector3d& p : points) p = displace_point(field, p);
+      } else {
+        const Eigen::Affine3d map = listed[i].inverse ? affine->inverse() : *affine;
+        for (Eigen::Vector3d& p : points) p = map * p;
+      }
+    }
+  }
+  if (share_inside(points, image) == 0)
+    warnings.push_back("nothing of '" + image_path +
+                       "' comes to lie on the reference: is the chain listed in its order?");
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,33 @@
+// What can be seen wrong with a chain of transforms before anything is resampled.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <freeflow/io/transforms/host_transform.h>
+
+namespace freeflow::apps {
+
+/// One -t: FILE, or [FILE,1] for its inverse.
+struct ListedTransform {
+  std::string path;
+  bool inverse = false;
+};
+
+/// Throws InvalidArgument for files of one registration in an order that leads nowhere: the affine
+/// before the warp, the inverse warp with the affine that is not inverted.
+void check_order(const std::vector<ListedTransform>& listed);
+
+/// Throws InvalidArgument for an affine that flattens space and for displacements larger than the
+/// grid they stand on.
+void check_values(const std::string& path, const HostTransform& transform);
+
+/// Follows a sample of the reference's voxels through the chain (not through the displacements of
+/// inverted fields). Throws InvalidArgument when less than a hundredth of them meets a field, which
+/// is then of another space; a warning when none meets `image`, named `image_path`.
+void check_overlap(const std::vector<ListedTransform>& listed,
+                   const std::vector<HostTransform>& transforms, const Geometry& reference,
+                   const Geometry& image, const std::string& image_path,
+                   std::vector<std::string>& warnings);
+
+}  // namespace freeflow::apps

@@ -1,0 +1,76 @@
+// regtool measure: a displacement field by itself, and against its inverse.
+#include <apps/regtool/measured.h>
+#include <apps/report.h>
+#include <freeflow/evaluation/field_quality.h>
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
+
+namespace freeflow::apps {
+
+DisplacementField read_field(Context& ctx, const std::string& option, const std::string& path,
+                             std::vector<std::string>& warnings) {
+  const FileTransform file = read_transform(path);
+  require(file.displacement.has_value(), option + " '" + path + "' holds no displacement field");
+  require(file.affine.isApprox(Eigen::Affine3d::Identity()),
+          option + " '" + path +
+              "' holds an affine besides the field; regtool compose makes one field of them");
+  add_all(warnings, file.displacement->warnings);
+  return DisplacementField(ctx, file.displacement->geometry, file.displacement->planes);
+}
+
+namespace {
+
+double percent(std::size_t part, std::size_t whole) { return 100 * double(part) / double(whole); }
+
+}  // namespace
+
+Measured measure_field(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
+                       std::vector<std::string>& warnings) {
+  Volume<float> mask;
+  if (!o.mask.empty()) {
+    const HostImage image = read_image(o.mask);
+    add_all(warnings, image.warnings);
+    require(same_grid(image.geometry, u.geometry()),
+            "--mask '" + o.mask + "' does not share the grid of '" + o.field +
+                "'; regtool apply -r " + o.field + " --interpolation nearest takes it there");
+    mask = to_volume(ctx, image);
+  }
+  const FieldQuality q = field_quality(ctx, u, o.mask.empty() ? nullptr : &mask);
+  require(q.voxels > 0, "--mask '" + o.mask + "' has no voxel above 0");
+  std::string table = "field         " + describe(u.geometry()) + '\n';
+  if (!o.mask.empty()) table += text("mask          %zu voxels\n", q.voxels);
+  table += text("folded        %zu voxels by central differences (", q.folded_voxels) +
+           cell(0, 4, percent(q.folded_voxels, q.voxels)) +
+           text(" %%), %zu at a corner (", q.corner_folds) +
+           cell(0, 4, percent(q.corner_folds, q.inner_voxels)) + " %)\n";
+  table += text("Jacobian      %.4f to %.4f", q.jacobian_min, q.jacobian_max) +
+           ", at corners from " + cell(0, 4, q.corner_jacobian_min) + '\n';
+  table += "log Jacobian  mean " + cell(0, 4, q.mean_log_jacobian) + ", SD " +
+           cell(0, 4, q.sd_log_jacobian) + '\n';
+  table += text("length        %.3f mm on average, %.3f mm at most\n", q.mean_mm, q.max_mm);
+  return {table,
+          {{"voxels", q.voxels},
+           {"corner_folds", q.corner_folds},
+           {"corner_folded_percent", percent(q.corner_folds, q.inner_voxels)},
+           {"corner_jacobian_min", q.corner_jacobian_min},
+           {"folded_voxels", q.folded_voxels},
+           {"folded_percent", percent(q.folded_voxels, q.voxels)},
+           {"jacobian_min", q.jacobian_min},
+           {"jacobian_max", q.jacobian_max},
+           {"sd_log_jacobian", q.sd_log_jacobian},
+           {"mean_log_jacobian", q.mean_log_jacobian},
+           {"mean_mm", q.mean_mm},
+           {"max_mm", q.max_mm}}};
+}
+
+Measured measure_inverse(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
+                         std::vector<std::string>& warnings) {
+  const InverseQuality q =
+      inverse_quality(ctx, u, read_field(ctx, "--inverse", o.inverse, warnings));
+  return {
+      "inverse       residual " + cell(0, 4, q.mean_voxels) + " voxel on average, " +
+          cell(0, 4, q.p99_voxels) + " for 99 %, " + cell(0, 4, q.max_voxels) + " at most\n",
+      {{"mean_voxels", q.mean_voxels}, {"p99_voxels", q.p99_voxels}, {"max_voxels", q.max_voxels}}};
+}
+
+}  // namespace freeflow::apps

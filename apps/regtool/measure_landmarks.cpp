@@ -1,0 +1,76 @@
+// regtool measure: landmarks of the fixed image against those of the moving one.
+#include <algorithm>
+
+#include <apps/regtool/measured.h>
+#include <apps/regtool/point_table.h>
+#include <freeflow/evaluation/landmark_error.h>
+#include <freeflow/io/image_file.h>
+
+using nlohmann::ordered_json;
+
+namespace freeflow::apps {
+
+namespace {
+
+std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std::string& frame,
+                                             const std::string& image) {
+  std::vector<Eigen::Vector3d> points = read_points(path).points;
+  if (frame == "ras")
+    for (Eigen::Vector3d& p : points) p.head<2>() *= -1;
+  if (frame == "voxel") {
+    const Eigen::Affine3d to_world = read_geometry(image).index_to_world();
+    for (Eigen::Vector3d& p : points) p = to_world * p;
+  }
+  return points;
+}
+
+/// How many points the chain's first field does not reach.
+std::size_t beyond_first_field(const Transform& chain, const std::vector<Eigen::Vector3d>& points) {
+  if (chain.is_affine()) return 0;
+  const Geometry& grid = chain.links().front().field->geometry();
+  const Eigen::Affine3d to_index = grid.world_to_index() * chain.first();
+  const Eigen::Array3d end(grid.extent.x - 0.5, grid.extent.y - 0.5, grid.extent.z - 0.5);
+  return std::size_t(std::count_if(points.begin(), points.end(), [&](const Eigen::Vector3d& p) {
+    const Eigen::Array3d at = to_index * p;
+    return !((at >= -0.5).all() && (at <= end).all());
+  }));
+}
+
+}  // namespace
+
+Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transform& chain,
+                           std::vector<std::string>& warnings) {
+  const std::vector<Eigen::Vector3d> fixed = points_in_world(o.fixed_points, o.frame, o.fixed),
+                                     moving = points_in_world(o.moving_points, o.frame, o.moving);
+  require(fixed.size() == moving.size(),
+          "'" + o.fixed_points + "' holds " + std::to_string(fixed.size()) + " points, '" +
+              o.moving_points + "' " + std::to_string(moving.size()) +
+              ": each needs its counterpart in the same line");
+  if (const std::size_t beyond = beyond_first_field(chain, fixed))
+    warnings.push_back(std::to_string(beyond) + " of the " + std::to_string(fixed.size()) +
+                       " points of '" + o.fixed_points +
+                       "' lie beyond the field's grid, where nothing is displaced");
+  const LandmarkError error = landmark_error(ctx, chain, fixed, moving);
+  std::string table =
+      text("%-16s%9s%9s%9s%9s%9s\n", (std::to_string(fixed.size()) + " landmarks, mm").c_str(),
+           "mean", "sd", "median", "p95", "max");
+  for (const bool after : {false, true}) {
+    const ErrorSummary& s = after ? error.after : error.before;
+    table += text("%-16s%9.3f%9.3f%9.3f%9.3f%9.3f\n", after ? "after" : "before", s.mean, s.sd,
+                  s.median, s.p95, s.max);
+  }
+  ordered_json json{{"n", fixed.size()},
+                    {"tre_before_mean", error.before.mean},
+                    {"tre_mean", error.after.mean},
+                    {"tre_sd", error.after.sd},
+                    {"tre_median", error.after.median},
+                    {"tre_p95", error.after.p95},
+                    {"tre_max", error.after.max}};
+  if (o.per_point) {
+    json["tre_before"] = error.before_mm;
+    json["tre"] = error.after_mm;
+  }
+  return {table, json};
+}
+
+}  // namespace freeflow::apps

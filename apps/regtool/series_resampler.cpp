@@ -1,0 +1,124 @@
+#include <apps/regtool/series_resampler.h>
+
+#include <cmath>
+
+#include <apps/program.h>
+#include <freeflow/core/error.h>
+#include <freeflow/io/stored_voxels.h>
+
+namespace freeflow::apps {
+
+namespace {
+
+bool is_integer(StoredType type) {
+  return type != StoredType::float32 && type != StoredType::float64;
+}
+
+}  // namespace
+
+void SeriesResampler::run(const std::string& from, const std::string& to,
+                          std::vector<std::string>& warnings) {
+  SeriesReader reader(from);
+  const SeriesLayout& in = reader.layout();
+  warnings.insert(warnings.end(), in.warnings.begin(), in.warnings.end());
+  const bool vote = o_.interpolation == "labels";
+  const bool scaled = in.slope != 1 || in.intercept != 0;
+  if (vote && scaled)
+    throw IoError("cannot read '" + from +
+                  "': its header scales the values, which labels do not bear; save it plain");
+  as_labels_ = vote || (o_.interpolation == "nearest" && is_integer(in.stored_type) && !scaled);
+  if (in.planes() == 1)
+    map_.reset();
+  else if (!map_ || !same_grid(map_->image(), in.geometry))
+    map_.emplace(ctx_, chain_, grid_, in.geometry);
+  from_ = from;
+  to_ = to;
+  nonfinite_ = 0;
+  const SeriesLayout out = output_of(in);
+  SeriesWriter writer(to, out, ctx_.threads());
+  for (auto planes = reader.read(); !planes.empty(); planes = reader.read()) {
+    stop_if_interrupted();
+    writer.write(resampled(planes, in, out));
+  }
+  writer.close();
+  if (nonfinite_ > 0)
+    warnings.push_back("'" + from + "': " + std::to_string(nonfinite_) +
+                       " voxels are NaN or infinite and count as outside");
+}
+
+/// Stored numbers are resampled, so that the header's scaling stays what it is, unless another type
+/// is asked for.
+SeriesLayout SeriesResampler::output_of(const SeriesLayout& in) const {
+  SeriesLayout out = in;
+  out.geometry = grid_;
+  if (!o_.type) return out;
+  require(!in.colours || *o_.type == in.stored_type,
+          "--type: the colours of '" + from_ + "' stay bytes; leave it out");
+  out.stored_type = *o_.type;
+  out.slope = 1;
+  out.intercept = 0;
+  return out;
+}
+
+std::vector<unsigned char> SeriesResampler::resampled(const std::vector<unsigned char>& planes,
+                                                      const SeriesLayout& in,
+                                                      const SeriesLayout& out) {
+  const std::size_t plane_bytes = planes.size() / std::size_t(in.planes_at_once);
+  std::vector<unsigned char> all;
+  for (std::size_t begin = 0; begin < planes.size(); begin += plane_bytes) {
+    std::vector<unsigned char> one = as_labels_ ? label_plane(planes.data() + begin, in, out)
+                                                : image_plane(planes.data() + begin, in, out);
+    if (all.empty())
+      all = std::move(one);
+    else
+      all.insert(all.end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+std::vector<unsigned char> SeriesResampler::label_plane(const unsigned char* stored,
+                                                        const SeriesLayout& in,
+                                                        const SeriesLayout& out) {
+  const auto interpolation =
+      o_.interpolation == "labels" ? LabelInterpolation::vote : LabelInterpolation::nearest;
+  std::vector<std::uint64_t> labels =
+      to_labels(from_, in.stored_type, stored, in.geometry.extent.count());
+  const auto background = std::uint64_t(std::int64_t(o_.fill));
+  const NumberedLabels<std::uint64_t> numbered = number_labels(labels, background);
+  std::int32_t outside = 0;
+  while (numbered.of(outside) != background) ++outside;
+  const Volume<std::int32_t> volume(ctx_, in.geometry, numbered.number);
+  const std::vector<std::int32_t> numbers =
+      (map_ ? map_->resample_labels(ctx_, volume, interpolation, outside)
+            : resample_labels(ctx_, volume, chain_, grid_, interpolation, outside))
+          .to_host(ctx_);
+  labels.resize(numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) labels[i] = numbered.of(numbers[i]);
+  return from_labels(to_, out.stored_type, labels);
+}
+
+std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* stored,
+                                                        const SeriesLayout& in,
+                                                        const SeriesLayout& out) {
+  std::vector<float> values = to_floats(in.stored_type, stored, in.geometry.extent.count());
+  const bool unscale = out.slope != in.slope || out.intercept != in.intercept;
+  std::size_t nonfinite = 0;
+#pragma omp parallel for schedule(static) num_threads(ctx_.threads()) reduction(+ : nonfinite)
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!std::isfinite(values[i])) values[i] = NAN, ++nonfinite;
+    if (unscale) values[i] = float(in.slope * double(values[i]) + in.intercept);
+  }
+  nonfinite_ += nonfinite;
+  const auto fill = float((o_.fill - out.intercept) / out.slope);
+  const Interpolation interpolation = o_.interpolation == "nearest" ? Interpolation::nearest
+                                      : o_.interpolation == "cubic" ? Interpolation::cubic
+                                                                    : Interpolation::linear;
+  const Volume<float> volume(ctx_, in.geometry, values);
+  const std::vector<float> there =
+      (map_ ? map_->resample(ctx_, volume, interpolation, fill)
+            : resample(ctx_, volume, chain_, grid_, interpolation, fill))
+          .to_host(ctx_);
+  return from_floats(out.stored_type, there.data(), there.size());
+}
+
+}  // namespace freeflow::apps

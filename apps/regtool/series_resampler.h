@@ -1,0 +1,51 @@
+// Images of any number of volumes and components through a chain of transforms, from file to file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <freeflow/core/context.h>
+#include <freeflow/io/series_file.h>
+#include <freeflow/transform/resample.h>
+
+namespace freeflow::apps {
+
+struct ResampleOptions {
+  std::string interpolation = "linear";  ///< linear, nearest, cubic or labels
+  std::optional<StoredType> type;        ///< of the output; the input's else
+  double fill = 0;                       ///< where the image has no value
+};
+
+/// A scalar volume at a time, so that memory holds a few of them whatever the length of a series.
+/// Volumes of one grid share the positions that the chain leads to.
+class SeriesResampler {
+ public:
+  /// Refers to all of them; chain is on the device of ctx.
+  SeriesResampler(Context& ctx, const ResampleOptions& o, const Transform& chain,
+                  const Geometry& grid)
+      : ctx_(ctx), o_(o), chain_(chain), grid_(grid) {}
+
+  /// Adds sentences for the user. Throws IoError, InvalidArgument, Cancelled.
+  void run(const std::string& from, const std::string& to, std::vector<std::string>& warnings);
+
+ private:
+  SeriesLayout output_of(const SeriesLayout& in) const;
+  std::vector<unsigned char> resampled(const std::vector<unsigned char>& planes,
+                                       const SeriesLayout& in, const SeriesLayout& out);
+  std::vector<unsigned char> label_plane(const unsigned char* stored, const SeriesLayout& in,
+                                         const SeriesLayout& out);
+  std::vector<unsigned char> image_plane(const unsigned char* stored, const SeriesLayout& in,
+                                         const SeriesLayout& out);
+
+  Context& ctx_;
+  const ResampleOptions& o_;
+  const Transform& chain_;
+  const Geometry& grid_;
+  std::optional<SamplingMap> map_;
+  std::string from_, to_;
+  bool as_labels_ = false;
+  std::size_t nonfinite_ = 0;
+};
+
+}  // namespace freeflow::apps

@@ -1,0 +1,73 @@
+// Images of any number of volumes and components in files, a few scalar volumes at a time, so that
+// a series larger than the memory goes through a program. World axes are LPS millimetres.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <freeflow/core/geometry.h>
+#include <freeflow/io/stored_type.h>
+
+namespace freeflow {
+
+struct NiftiLayout;
+
+struct SeriesLayout {
+  Geometry geometry;
+  StoredType stored_type = StoredType::float32;
+  int volumes = 1;       ///< of a 4-D image
+  int components = 1;    ///< of a voxel, where it is a vector or a colour
+  bool colours = false;  ///< RGB, or RGBA
+  /// Scalar volumes that one read gives and one write takes: one, or all components of a volume
+  /// where the file keeps them together.
+  int planes_at_once = 1;
+  double slope = 1, intercept = 0;  ///< value = slope * stored + intercept
+  /// What else a NIfTI header says (time step, intent), for a NIfTI file to be written.
+  std::shared_ptr<const NiftiLayout> nifti;
+  std::vector<std::string> warnings;
+
+  int planes() const { return volumes * components; }
+};
+
+/// NIfTI-1 is read as it is asked for; MetaImage and NRRD are held in memory.
+class SeriesReader {
+ public:
+  /// Throws IoError as read_image does, but takes 4-D images, vectors and colours.
+  explicit SeriesReader(const std::string& path);
+  ~SeriesReader();
+  const SeriesLayout& layout() const { return layout_; }
+
+  /// The next layout().planes_at_once scalar volumes, one after the other, x fastest, as
+  /// layout().stored_type in this machine's byte order. Empty after the last. Throws IoError when
+  /// the file ends early or is damaged.
+  std::vector<unsigned char> read();
+
+  class Source;
+
+ private:
+  SeriesLayout layout_;
+  std::unique_ptr<Source> source_;
+  int planes_left_ = 0;
+};
+
+/// Writes what SeriesReader reads, in the format of the extension: NIfTI-1 at once, MetaImage and
+/// NRRD at close(). The file appears at close().
+class SeriesWriter {
+ public:
+  /// Throws IoError for a layout that the format cannot hold in this order (vectors in 4-D between
+  /// formats), or an unusable path. `threads` compress .nii.gz.
+  SeriesWriter(const std::string& path, const SeriesLayout& layout, int threads = 0);
+  ~SeriesWriter();
+
+  /// layout.planes_at_once scalar volumes. Throws IoError when the disk is full.
+  void write(const std::vector<unsigned char>& planes);
+  void close();
+
+  class Sink;
+
+ private:
+  std::unique_ptr<Sink> sink_;
+};
+
+}  // namespace freeflow

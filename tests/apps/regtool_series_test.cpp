@@ -1,0 +1,265 @@
+// regtool apply on images of several volumes, vectors and colours, and what it refuses.
+#include <cmath>
+#include <cstring>
+
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/nifti_writer.h>
+#include <freeflow/io/series_file.h>
+#include <freeflow/io/stored_voxels.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string regtool = program_path("regtool", REGTOOL);
+
+/// A chain of a field and an affine, and images whose planes are all different.
+class RegtoolSeries : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    const std::size_t count = fixed_.extent.count();
+    std::vector<float> waves(3 * count);
+    for (std::size_t i = 0; i < waves.size(); ++i) waves[i] = 1.5f * std::sin(0.01f * float(i));
+    write_displacement(path("warp.nii.gz"), fixed_, waves);
+    Eigen::Affine3d affine = Eigen::Affine3d::Identity();
+    affine.linear() = Eigen::AngleAxisd(0.1, Eigen::Vector3d(1, 2, 3).normalized()).matrix();
+    affine.translation() = Eigen::Vector3d(1, -2, 0.5);
+    write_affine(path("affine.mat"), affine, Eigen::Vector3d::Zero());
+    write_image(path("fixed.nii.gz"), fixed_, std::vector<float>(count, 1), StoredType::uint8);
+  }
+
+  static Geometry grid(Extent extent, const Eigen::Vector3d& spacing) {
+    Geometry g = oblique_geometry(extent, spacing);
+    g.origin = Eigen::Vector3d::Zero();
+    g.origin = -g.center();
+    return g;
+  }
+
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+
+  std::vector<float> plane(int number) const {
+    std::vector<float> voxels(moving_.extent.count());
+    for (std::size_t i = 0; i < voxels.size(); ++i)
+      voxels[i] = std::round(100 + 20 * float(number) + 90 * std::sin(0.003f * float(i)));
+    return voxels;
+  }
+
+  void write(const std::string& name, const SeriesLayout& layout) const {
+    SeriesWriter writer(path(name), layout);
+    for (int p = 0; p < layout.planes(); p += layout.planes_at_once) {
+      std::vector<unsigned char> planes;
+      for (int k = 0; k < layout.planes_at_once; ++k) {
+        const std::vector<float> values = plane(p + k);
+        const auto stored = from_floats(layout.stored_type, values.data(), values.size());
+        planes.insert(planes.end(), stored.begin(), stored.end());
+      }
+      writer.write(planes);
+    }
+    writer.close();
+  }
+
+  /// All planes of a file, one after the other.
+  std::vector<std::vector<float>> planes_of(const std::string& name, SeriesLayout* out = nullptr) {
+    SeriesReader reader(path(name));
+    const SeriesLayout& layout = reader.layout();
+    const std::size_t count = layout.geometry.extent.count();
+    std::vector<std::vector<float>> all;
+    for (auto stored = reader.read(); !stored.empty(); stored = reader.read())
+      for (int k = 0; k < layout.planes_at_once; ++k)
+        all.push_back(to_floats(
+            layout.stored_type,
+            stored.data() + std::size_t(k) * count * bytes_of(layout.stored_type), count));
+    if (out) *out = layout;
+    return all;
+  }
+
+  /// What apply makes of one plane by itself.
+  std::vector<float> alone(int number, StoredType type) {
+    write_image(path("one.nii.gz"), moving_, plane(number), type);
+    EXPECT_EQ(run(apply + "-i one.nii.gz -o alone.nii.gz" + chain).status, 0);
+    return planes_of("alone.nii.gz").at(0);
+  }
+
+  /// `exactly`: not where a text header rounds the grid of the input.
+  void expect_planes(const std::string& name, const SeriesLayout& layout, bool exactly = true) {
+    SeriesLayout read;
+    const auto planes = planes_of(name, &read);
+    EXPECT_EQ(read.volumes, layout.volumes) << name;
+    EXPECT_EQ(read.components, layout.components) << name;
+    // MetaImage does not tell colours from vectors of bytes.
+    if (exactly) {
+      EXPECT_EQ(read.colours, layout.colours) << name;
+    }
+    EXPECT_EQ(read.stored_type, layout.stored_type) << name;
+    EXPECT_TRUE(same_grid(read.geometry, fixed_)) << name;
+    ASSERT_EQ(int(planes.size()), layout.planes());
+    for (int p = 0; p < layout.planes(); ++p) {
+      const std::vector<float>&is = planes[std::size_t(p)], expected = alone(p, layout.stored_type);
+      const double tolerance = exactly ? 0 : layout.stored_type == StoredType::float32 ? 0.02 : 1;
+      for (std::size_t i = 0; i < is.size(); ++i)
+        ASSERT_NEAR(is[i], expected[i], tolerance) << name << ", plane " << p << ", voxel " << i;
+    }
+  }
+
+  const Geometry fixed_ = grid({20, 22, 16}, {2, 2.5, 3});
+  const Geometry moving_ = grid({24, 18, 21}, {1.8, 2.6, 2.2});
+  const std::string apply = regtool + " apply -r fixed.nii.gz ";
+  const std::string chain = " -t warp.nii.gz -t affine.mat ";
+};
+
+TEST_F(RegtoolSeries, EveryVolumeIsWhatItWouldBeAlone) {
+  SeriesLayout layout;
+  layout.geometry = moving_;
+  layout.stored_type = StoredType::int16;
+  layout.volumes = 4;
+  NiftiLayout header;
+  header.step = {2.5f, 1, 1, 1};
+  header.units = 2 | 8;  // mm, s
+  layout.nifti = std::make_shared<NiftiLayout>(header);
+  for (const std::string name : {"series.nii.gz", "series.nii", "series.mha", "series.nrrd"}) {
+    write(name, layout);
+    const std::string to = "to_" + name;
+    ASSERT_EQ(run(apply + "-i " + name + " -o " + to + chain).status, 0) << name;
+    expect_planes(to, layout, name.ends_with(".nii.gz") || name.ends_with(".nii"));
+  }
+  SeriesLayout read;
+  planes_of("to_series.nii.gz", &read);
+  EXPECT_EQ(read.nifti->step[0], 2.5f);
+  EXPECT_EQ(read.nifti->units, 2 | 8);
+}
+
+TEST_F(RegtoolSeries, VectorsAndColoursInEveryFormatAndBetweenThem) {
+  SeriesLayout vectors;
+  vectors.geometry = moving_;
+  vectors.components = 3;
+  SeriesLayout colours = vectors;
+  colours.stored_type = StoredType::uint8;
+  colours.colours = true;
+  colours.planes_at_once = 3;
+  for (const std::string from : {"nii.gz", "mha", "nrrd"}) {
+    vectors.planes_at_once = from == "nii.gz" ? 1 : 3;
+    write("v." + from, vectors);
+    write("c." + from, colours);
+    for (const std::string to : {"nii.gz", "mha", "nrrd"}) {
+      ASSERT_EQ(
+          run(apply + "-i v." + from + " c." + from + " -o vv." + to + " cc." + to + chain).status,
+          0)
+          << from << " to " << to;
+      const bool exactly = from == "nii.gz" && to == "nii.gz";
+      expect_planes("vv." + to, vectors, exactly);
+      expect_planes("cc." + to, colours, exactly);
+    }
+  }
+}
+
+TEST_F(RegtoolSeries, TheHeadersScalingStays) {
+  SeriesLayout layout;
+  layout.geometry = moving_;
+  layout.stored_type = StoredType::int16;
+  layout.slope = 0.01;
+  layout.intercept = 3;
+  write("scaled.nii.gz", layout);
+  ASSERT_EQ(run(apply + "-i scaled.nii.gz -o there.nii.gz --fill 3" + chain).status, 0);
+  SeriesLayout read;
+  planes_of("there.nii.gz", &read);
+  EXPECT_EQ(read.stored_type, StoredType::int16);
+  EXPECT_FLOAT_EQ(float(read.slope), 0.01f);
+  ASSERT_EQ(run(apply + "-i scaled.nii.gz -o float.nii.gz --type float32 --fill 3" + chain).status,
+            0);
+  const HostImage a = read_image(path("there.nii.gz")), b = read_image(path("float.nii.gz"));
+  EXPECT_EQ(b.stored_type, StoredType::float32);
+  for (std::size_t i = 0; i < a.voxels.size(); ++i)
+    ASSERT_NEAR(a.voxels[i], b.voxels[i], 0.00501) << "to a step of the scaling";
+}
+
+TEST_F(RegtoolSeries, AllOutputsOrNone) {
+  write_image(path("good.nii.gz"), moving_, plane(0));
+  std::ofstream(path("bad.nii.gz")) << "no image";
+  expect_refusal(run(apply + "-i good.nii.gz bad.nii.gz -o out1.nii.gz out2.nii.gz" + chain),
+                 "bad.nii.gz");
+  expect_refusal(run(apply + "-i good.nii.gz -o out.nii.gz --type float" + chain), "float32");
+  expect_refusal(run(apply + "-i good.nii.gz good.nii.gz -o out.nii.gz out.nii.gz" + chain),
+                 "twice");
+  expect_refusal(run(apply + "-i good.nii.gz -o affine.mat" + chain), "also an input");
+}
+
+TEST_F(RegtoolSeries, LabelsThatDoNotFitAreRefused) {
+  std::vector<float> labels = plane(0);
+  labels[1000] = 70000;
+  write_image(path("labels.nii.gz"), moving_, labels, StoredType::int32);
+  const std::string vote = "-i labels.nii.gz --interpolation labels -o ";
+  ASSERT_EQ(run(apply + vote + "wide.nii.gz").status, 0);
+  write_image(path("fixed.nii.gz"), moving_, labels, StoredType::int32);  // so that it is met
+  expect_refusal(run(apply + vote + "out.nii.gz --type uint8"), "70000");
+}
+
+TEST_F(RegtoolSeries, ChainsThatLeadNowhereAreRefused) {
+  write_image(path("m.nii.gz"), moving_, plane(0));
+  const std::string go = apply + "-i m.nii.gz -o out.nii.gz ";
+  for (const auto& name : {"1Warp.nii.gz", "1InverseWarp.nii.gz"})
+    std::filesystem::copy_file(path("warp.nii.gz"), path(std::string("r_") + name));
+  std::filesystem::copy_file(path("affine.mat"), path("r_0GenericAffine.mat"));
+  expect_refusal(run(go + "-t r_0GenericAffine.mat -t r_1Warp.nii.gz"), "-t r_1Warp.nii.gz -t");
+  expect_refusal(run(go + "-t r_1InverseWarp.nii.gz -t r_0GenericAffine.mat"), "the way back is");
+  expect_refusal(run(go + "-t r_0GenericAffine.mat -t r_1InverseWarp.nii.gz"), "the way back is");
+  EXPECT_EQ(
+      run(apply + "-i m.nii.gz -o forth.nii.gz -t r_1Warp.nii.gz -t r_0GenericAffine.mat").status,
+      0);
+  EXPECT_EQ(run(apply + "-i m.nii.gz -o back.nii.gz -t [r_0GenericAffine.mat,1] "
+                        "-t r_1InverseWarp.nii.gz")
+                .status,
+            0);
+
+  Geometry elsewhere = fixed_;
+  elsewhere.origin += Eigen::Vector3d(500, 0, 0);
+  write_displacement(path("elsewhere.nii.gz"), elsewhere,
+                     std::vector<float>(3 * fixed_.extent.count(), 0.5f));
+  expect_refusal(run(go + "-t elsewhere.nii.gz"), "of another space");
+
+  std::vector<float> huge(3 * fixed_.extent.count(), 0);
+  huge[77] = 400;
+  write_displacement(path("huge.nii.gz"), fixed_, huge);
+  expect_refusal(run(go + "-t huge.nii.gz"), "more than its grid's diagonal");
+
+  std::vector<float> positions(3 * fixed_.extent.count());
+  const Extent n = fixed_.extent;
+  const Eigen::Affine3d to_voxels(fixed_.world_to_index().linear());
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        Eigen::Vector3d ras = fixed_.index_to_world() * Eigen::Vector3d(x, y, z);
+        ras.head<2>() *= -1;
+        const Eigen::Vector3d v = to_voxels * ras;
+        for (int c = 0; c < 3; ++c)
+          positions[std::size_t(c) * n.count() + n.offset(x, y, z)] = float(v[c]);
+      }
+  write_displacement(path("y_field.nii.gz"), fixed_, positions);
+  expect_refusal(run(go + "-t y_field.nii.gz"), "--from spm");
+
+  std::ofstream(path("flat.txt")) << "#Insight Transform File V1.0\n#Transform 0\n"
+                                     "Transform: AffineTransform_double_3_3\n"
+                                     "Parameters: 1 0 0 0 1 0 0 0 1e-9 0 0 0\n"
+                                     "FixedParameters: 0 0 0\n";
+  expect_refusal(run(go + "-t flat.txt"), "flattens space");
+}
+
+TEST_F(RegtoolSeries, TransformsOfOtherProgramsAreTakenAsTheyAre) {
+  write_image(path("m.nii.gz"), moving_, plane(0));
+  const std::string grids = " --fixed fixed.nii.gz --moving m.nii.gz ";
+  ASSERT_EQ(run(regtool + " convert -t affine.mat --to fsl -o flirt.mat" + grids).status, 0);
+  ASSERT_EQ(run(regtool + " convert -t warp.nii.gz --to niftyreg -o nreg.nii.gz" + grids).status,
+            0);
+  ASSERT_EQ(run(apply + "-i m.nii.gz -o theirs.nii.gz -t nreg.nii.gz -t flirt.mat").status, 0);
+  ASSERT_EQ(run(apply + "-i m.nii.gz -o ours.nii.gz" + chain).status, 0);
+  const auto ours = planes_of("ours.nii.gz")[0], theirs = planes_of("theirs.nii.gz")[0];
+  for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(ours[i], theirs[i], 0.02);
+}
+
+}  // namespace
+}  // namespace freeflow
