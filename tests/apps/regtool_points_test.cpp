@@ -58,6 +58,10 @@ class RegtoolPoints : public ProgramTest {
   Outcome points(const std::string& arguments) const {
     return run(regtool + " points " + arguments);
   }
+  static std::string from_to(const std::string& input, const std::string& output) {
+    std::string call = "-i ";
+    return call.append(input).append(" -o ").append(output);
+  }
   std::vector<Eigen::Vector3d> table(const std::string& name) const {
     std::istringstream lines(slurp(folder / name));
     std::vector<Eigen::Vector3d> all;
@@ -107,11 +111,11 @@ TEST_F(RegtoolPoints, FacesTurnWhereTheChainMirrors) {
   for (const std::string to : {"ply", "stl", "obj", "vtk"})
     for (const std::string by : {"turn", "mirror"})
       for (const std::string direction : {"fixed-to-moving", "moving-to-fixed"}) {
-        const std::string name = by + "." + to;
-        ASSERT_EQ(
-            points("-i box.ply -o " + name + " --direction " + direction + " -t " + by + ".mat")
-                .status,
-            0);
+        std::string name = by;
+        name.append(".").append(to);
+        std::string call = from_to("box.ply", name);
+        call.append(" --direction ").append(direction).append(" -t ").append(by).append(".mat");
+        ASSERT_EQ(points(call).status, 0);
         EXPECT_NEAR(enclosed_volume(read_mesh(path(name))), 480, 1e-2) << name << direction;
       }
   const std::string twice = " -t mirror.mat -t mirror.mat";
@@ -123,8 +127,7 @@ TEST_F(RegtoolPoints, EveryMeshFormatIsReadBack) {
   if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
   std::string from = "box.ply";
   for (const std::string to : {"a.stl", "b.obj", "c.vtk", "d.ply"}) {
-    const Outcome o =
-        points("-i " + from + " -o " + to + " --direction fixed-to-moving -t turn.mat");
+    const Outcome o = points(from_to(from, to) + " --direction fixed-to-moving -t turn.mat");
     ASSERT_EQ(o.status, 0) << o.err;
     from = to;
   }
@@ -227,7 +230,7 @@ TEST_F(RegtoolPoints, RefusesUnusableCalls) {
   std::string nan = box_ply;
   text("nan.ply", nan.replace(nan.find("60 70 80"), 8, "60 nan 80"));
   for (const std::string name : {"cut.ply", "empty.ply", "nan.ply", "missing.vtk"})
-    expect_refusal(points("-i " + name + " -o out.ply" + mesh), name);
+    expect_refusal(points(from_to(name, "out.ply") + mesh), name);
 }
 
 }  // namespace
