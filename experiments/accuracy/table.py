@@ -1,5 +1,6 @@
 """Tables and numbers of results: no program is run here."""
 import statistics
+import textwrap
 
 import pairs
 
@@ -31,7 +32,8 @@ def pair_numbers(result, program, baseline, reference=""):
     """Per pair: the mean over its figures of the relative error, where the baseline has them."""
     numbers = {}
     for name, pair in result["pairs"].items():
-        run, base = pair["runs"].get(program), baseline["pairs"].get(name, {}).get("runs", {}).get(reference or program)
+        references = baseline["pairs"].get(name, {}).get("runs", {})
+        run, base = pair["runs"].get(program), references.get(reference or program, references.get(program.split()[0]))
         if run is None or base is None:
             continue
         ratios = [relative(kind, run["figures"][figure], pair["before"][figure], base["figures"].get(figure))
@@ -141,16 +143,21 @@ def compare(result, other):
 
 
 def choose(candidates, baseline, reference=""):
-    """For every anatomy: the candidate that the others choose, and how it does there beside the best one for it. Candidates are judged by
-    what all of them have."""
-    if baseline is None:
-        baseline = candidates[0][1]
-    runs = [(f"{name}: {program}", result, program) for name, result in candidates for program in result["programs"]]
+    """Per program, for every anatomy: the candidate that the others choose, and how it does there beside the best one for it. Candidates are
+    judged by what all of them have."""
+    baseline = baseline or candidates[0][1]
+    programs = dict.fromkeys(program.split()[0] for _, result in candidates for program in result["programs"])
+    return "\n".join(choose_of(program, candidates, baseline, reference) for program in programs)
+
+
+def choose_of(name_of_program, candidates, baseline, reference):
+    runs = [(f"{name}: {program}", result, program) for name, result in candidates for program in result["programs"]
+            if program.split()[0] == name_of_program]
     per_pair = {title: pair_numbers(result, program, baseline, reference) for title, result, program in runs}
     common = set.intersection(*(set(numbers) for numbers in per_pair.values()))
     if not common:
-        raise ValueError("the results have no pair in common with the baseline")
-    family_of = {name: candidates[0][1]["pairs"][name]["family"] for name in common}
+        raise ValueError(f"the results of {name_of_program} have no pair in common with the baseline")
+    family_of = {name: runs[0][1]["pairs"][name]["family"] for name in common}
     tables = {}
     for title, values in per_pair.items():
         families = {}
@@ -178,6 +185,8 @@ def page(result):
     """What README.md shows of a result: its table, and every program against the first."""
     first = result["programs"][0]
     options = " ".join(result["options"]) or "no options"
-    return "\n".join([BEGIN, f"{result['commit'][:12]}, {options}, {result['date']}; {result['machine']}.", "", draw(result), "",
+    missing = [p.name for p in pairs.PAIRS if set(result["pairs"].get(p.name, {}).get("runs", {})) != set(result["programs"])]
+    left_out = textwrap.wrap(f"Not in it, or not by every program: {', '.join(missing)}.", 120) if missing else []
+    return "\n".join([BEGIN, f"{result['commit'][:12]}, {options}, {result['date']}; {result['machine']}.", *left_out, "", draw(result), "",
                       f"Against {first} of the same result instead of each program against itself:", "",
                       numbers(result, result, first) + END])

@@ -86,6 +86,9 @@ class Tables(unittest.TestCase):
         self.assertEqual(row("brain"), ["brain", "B", "1.200", "A", "1.000", "20.0 %"])
         self.assertEqual(row("liver"), ["liver", "A", "1.000", "B", "0.500", "100.0 %"])
         self.assertEqual(row("mouse"), ["mouse", "B", "1.000", "A", "1.000", "0.0 %"])
+        flow = canned("fluidreg --model fluid", {"a": ("brain", "dice", 0.5, 0.7)})
+        text = table.choose([("flow", flow)], canned("fluidreg", {"a": ("brain", "dice", 0.5, 0.8)}))
+        self.assertIn("A  1.500  flow: fluidreg --model fluid", text)  # against the baseline's fluidreg
 
     def test_every_pair_is_whole(self):
         names = [p.name for p in pairs.PAIRS]
