@@ -78,21 +78,27 @@ Buffer<MindRecord> mind_descriptors(Context& ctx, const Volume<float>& image,
   require_on_device(ctx, image);
   const Extent n = image.extent();
   Buffer<MindRecord> records(ctx, n.count());
-  const Buffer<float> planes(ctx, 6 * n.count()), squares(ctx, n.count()), sums(ctx, 2 * n.count());
-  for (int p = 0; p < 6; ++p) {
-    MindSquaresBody body{
-        image.view(), range.low, 1.0f / (range.high - range.low), {0, 0, 0}, {squares.data(), n}};
-    set_shift(p, options.dilation, body.shift);
-    for_each_voxel(ctx, n, body);
-    sum_along_z(ctx, n, options.radius, MindSquaresAlongZ{squares.data(), {sums.data(), n}});
-    sum_along_yx(ctx, n, options.radius,
-                 MindMeansAlongYx{sums.data(), squares.data(), {planes.data() + p * n.count(), n}});
+  const Buffer<float> planes(ctx, 6 * n.count()), sums(ctx, 6 * n.count());
+  for (int first = 0; first < 6; first += 3) {
+    const VolumeView<float> three{planes.data() + first * n.count(), n};
+    for (int p = 0; p < 3; ++p) {
+      MindSquaresBody body{image.view(),
+                           range.low,
+                           1.0f / (range.high - range.low),
+                           {0, 0, 0},
+                           {three.data + p * n.count(), n}};
+      set_shift(first + p, options.dilation, body.shift);
+      for_each_voxel(ctx, n, body);
+    }
+    sum_along_z(ctx, n, options.radius, MindSquaresAlongZ{three.data, {sums.data(), n}});
+    sum_along_yx(ctx, n, options.radius, MindMeansAlongYx{sums.data(), three});
   }
   const MindPlanes distances{image.view(), planes.data(), options.dilation};
+  float* const means = sums.data();
   const ReduceWorkspace work(ctx, n.count(), 2);
   const Buffer<double> variance(ctx, 2);
-  for_each_voxel(ctx, n, MindVarianceBody{distances, squares.data()});
-  reduce(ctx, n.count(), 2, MindMeanBody{{}, squares.data()}, work, variance.data());
+  for_each_voxel(ctx, n, MindVarianceBody{distances, means});
+  reduce(ctx, n.count(), 2, MindMeanBody{{}, means}, work, variance.data());
   for_each_voxel(ctx, n, MindDescriptorBody{distances, variance.data(), records.data()});
   return records;
 }

@@ -29,6 +29,7 @@
 
 #include <freeflow/core/reduce.h>
 #include <freeflow/similarity/intensity_range.h>
+#include <freeflow/similarity/mind_record.h>
 #include <freeflow/similarity/similarity_measure.h>
 
 namespace freeflow {
@@ -38,18 +39,9 @@ struct MindOptions {
   int dilation = 2;  ///< from a voxel to its neighbours, voxels of the level, 1 to 16
 };
 
-/// A voxel's descriptor as a GPU reads it at once: channel k is byte k of `channels`, the lowest
-/// first; bit k of `present` says whether it exists.
-struct alignas(16) MindRecord {
-  static constexpr int count = 12;
-  static constexpr std::uint32_t all = (1u << count) - 1;
-  std::uint32_t channels[3];
-  std::uint32_t present;
-};
-
 /// The descriptors of an image along its own axes, one record per voxel. The channels are the pairs
 /// of the x and y axes, then x and z, then y and z; of the axes a and b in the order (+a, +b),
-/// (-a, -b), (+a, -b), (-a, +b). Allocates 36 bytes per voxel more while it works.
+/// (-a, -b), (+a, -b), (-a, +b). Allocates 48 bytes per voxel more while it works.
 Buffer<MindRecord> mind_descriptors(Context& ctx, const Volume<float>& image,
                                     const IntensityRange& range, const MindOptions& options);
 

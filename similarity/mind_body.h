@@ -1,16 +1,16 @@
 // Private: the mathematics of mind.h.
 //
 // The twelve channels need six planes of patch distances: the pair of neighbours x + d a and x + d
-// b is the pair y, y + v with y = x + d a and v = d (b - a), and so is -b, -a at y = x - d b. Least
-// traffic, bytes per voxel: evaluating 12 of u + 16 + 16 of descriptors + 4 + 4 of residuals + 12 +
-// 24 of the force = 88, 52 for the value alone; preparing an image 6 (8 + 12 + 16) + 28 + 28 + 16 =
-// 288, once per level.
+// b is the pair y, y + v with y = x + d a and v = d (b - a), and so is -b, -a at y = x - d b.
+// Least traffic, bytes per voxel: evaluating 12 of u + 16 + 16 of descriptors + 4 + 4 of residuals
+// + 12 + 24 of the force = 88, 52 for the value alone; preparing an image 6 * 8 of squares + 2 (36
+// + 48) of sums + 32 + 4 of the variance + 44 = 296, once per level.
 #pragma once
 
 #include <freeflow/core/portable_exp.h>
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/intensity_range_body.h>
-#include <freeflow/similarity/mind.h>
+#include <freeflow/similarity/mind_record.h>
 #include <freeflow/similarity/window_sum.h>
 
 namespace freeflow {
@@ -34,34 +34,46 @@ struct MindSquaresBody {
   }
 };
 
-/// Sum and number of the squares in the patch, along z.
+/// Sums, and then numbers, of the squares of three planes in the patch, along z. (A GPU's sums
+/// along y and x take planes by threes.)
 struct MindSquaresAlongZ {
-  static constexpr int terms = 2, inputs = 1;
+  static constexpr int terms = 6, inputs = 3;
   static constexpr float absent = NAN;
   const float* in;
-  VolumeView<float> out;  // the first of two planes
-  FREEFLOW_HD void load(std::size_t i, float* v) const { v[0] = read_only(in + i); }
-  static FREEFLOW_HD Terms<2> widen(const float* v) {
-    const bool counts = v[0] == v[0];
-    return {{counts ? double(v[0]) : 0.0, counts ? 1.0 : 0.0}};
+  VolumeView<float> out;  // the first of six planes
+  FREEFLOW_HD void load(std::size_t i, float* v) const {
+    const std::size_t plane = out.extent.count();
+    for (int k = 0; k < inputs; ++k) v[k] = read_only(in + k * plane + i);
+  }
+  static FREEFLOW_HD Terms<6> widen(const float* v) {
+    Terms<6> t;
+    for (int k = 0; k < inputs; ++k) {
+      const bool counts = v[k] == v[k];
+      t.v[k] = counts ? double(v[k]) : 0.0;
+      t.v[inputs + k] = counts ? 1.0 : 0.0;
+    }
+    return t;
   }
   FREEFLOW_HD void emit(const float* sums, int x, int y, int z) const {
     const std::size_t plane = out.extent.count(), i = out.offset(x, y, z);
-    out.data[i] = sums[0];
-    out.data[plane + i] = sums[1];
+    for (int k = 0; k < terms; ++k) out.data[k * plane + i] = sums[k];
   }
 };
 
-/// The same along y and x, and the mean: NaN where the two centres have no values.
+/// The same along y and x, and the means in place of the squares: NaN where the two centres have no
+/// values.
 struct MindMeansAlongYx {
-  static constexpr int terms = 2;
-  const float *in, *squares;
-  VolumeView<float> out;
+  static constexpr int terms = 6;
+  const float* in;
+  VolumeView<float> squares;  // the first of three planes
   FREEFLOW_HD void emit(const float* s, int x, int y, int z, double&, double&) const {
-    const std::size_t i = out.offset(x, y, z);
-    const float centre = read_only(squares + i), mean = s[0] / s[1];
-    // A running sum of what left the window may be a little below 0.
-    out.data[i] = centre == centre ? (mean > 0.0f ? mean : 0.0f) : NAN;
+    const std::size_t plane = squares.extent.count(), i = squares.offset(x, y, z);
+    for (int k = 0; k < 3; ++k) {
+      float& centre = squares.data[k * plane + i];
+      const float mean = s[k] / s[3 + k];
+      // A running sum of what left the window may be a little below 0.
+      centre = centre == centre ? (mean > 0.0f ? mean : 0.0f) : NAN;
+    }
   }
   FREEFLOW_HD void close(int, int, int, double, double) const {}
 };

@@ -89,9 +89,9 @@ LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options,
                          options, masks, observer);
 }
 
-constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi,
-                                         SimilarityKind::cr, SimilarityKind::ssd,
-                                         SimilarityKind::lncc};
+constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi,  SimilarityKind::mi,
+                                         SimilarityKind::cr,   SimilarityKind::ssd,
+                                         SimilarityKind::lncc, SimilarityKind::mind};
 const Eigen::Vector3d ones = Eigen::Vector3d::Ones();
 
 class Linear : public OnDevice {};
