@@ -163,7 +163,7 @@ struct MindDescriptorBody {
     MindRecord r{{0, 0, 0}, d.present};
     for (int k = 0; k < MindRecord::count; ++k) {
       const float e = d.present >> k & 1 ? exp_nonpositive((d.least - d.of[k]) * per_v) : 0.0f;
-      r.channels[k / 4] |= std::uint32_t(255.0f * e + 0.5f) << 8 * (k % 4);
+      r.channels[k / 4] |= std::uint32_t(fma_(255.0f, e, 0.5f)) << 8 * (k % 4);
     }
     out[planes.image.offset(x, y, z)] = r;
   }

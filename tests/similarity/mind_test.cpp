@@ -52,6 +52,7 @@ reference::Mind oracle_of(const Geometry& g, const std::vector<float>& voxels,
                           const MindOptions& options) {
   const IntensityRange r = range_of(g, voxels);
   std::vector<double> image;
+  image.reserve(voxels.size());
   for (const float v : voxels)
     image.push_back(std::isfinite(v)
                         ? std::clamp((v - r.low) / (double(r.high) - r.low) - 0.5, -2.0, 2.0)
