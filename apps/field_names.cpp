@@ -20,6 +20,7 @@ const std::pair<const char*, const char*> other_names[] = {
     {"Options::initial_displacement", "Options::init"},
     {"Options::initial", "Options::init"},
     {"LinearOptions::resolution", "--powell-resolution"},
+    {"MindOptions::", "--mind-"},
     {"SimilarityChoice::border_mm", "--cr-border"},
     {"SimilarityChoice::ratio_direction", "--cr-of-fixed"},
     {"Smoother::automatic and VelocityKind::gaussian", "--smoother auto and --velocity gaussian"},

@@ -171,7 +171,8 @@ TEST_F(Ffdreg, HelpVersionAndSchemesGoToStdout) {
 
 TEST_F(Ffdreg, EveryMeasureRunsAndIsNamedInTheProgress) {
   for (const char* options :
-       {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "nmi --estimator partial_volume",
+       {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "mind",
+        "mind --mind-radius 2 --mind-dilation 3", "nmi --estimator partial_volume",
         "mi --estimator hard", "nmi --estimator parzen_both --histogram-scheme sort_and_count",
         "cr --ratio-scheme shared_warp"}) {
     const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick + " -s " + options);
@@ -211,6 +212,7 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --estimator soft"), "partial_volume");
   expect_refusal(run(ffdreg + images + " --histogram-scheme banded"), "shared_atomic");
   expect_refusal(run(ffdreg + images + " -s lncc --lncc-radius 0"), "radius");
+  expect_refusal(run(ffdreg + images + " -s mind --mind-dilation 17"), "--mind-dilation must lie");
   expect_refusal(run(ffdreg + images + " --bending inf"), "--bending must lie");
   expect_refusal(run(ffdreg + images + " --spacing 1e30mm"), "spacing");
   expect_refusal(run(ffdreg + images + " --config /tmp"), "/tmp");

@@ -149,7 +149,8 @@ TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
 
 TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
   const std::string given =
-      " --lncc-radius 3 --bins 32 --estimator hard --cr-of-fixed --cr-border 4 --iterations 1 "
+      " --lncc-radius 3 --mind-radius 2 --mind-dilation 1 --bins 32 --estimator hard --cr-of-fixed "
+      "--cr-border 4 --iterations 1 "
       "--levels 1 --linear none";
   const auto warnings = [&](const std::string& measure) {
     const Outcome o = run(fluidreg + images + "-o a_ -s " + measure + given);
@@ -157,8 +158,8 @@ TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
     return o.err;
   };
   const std::string ssd = warnings("ssd"), nmi = warnings("nmi");
-  for (const std::string option :
-       {"--lncc-radius", "--bins", "--estimator", "--cr-of-fixed", "--cr-border"})
+  for (const std::string option : {"--lncc-radius", "--mind-radius", "--mind-dilation", "--bins",
+                                   "--estimator", "--cr-of-fixed", "--cr-border"})
     EXPECT_NE(ssd.find(option + " changes nothing with --similarity ssd"), std::string::npos)
         << ssd;
   EXPECT_NE(nmi.find("--lncc-radius"), std::string::npos) << nmi;

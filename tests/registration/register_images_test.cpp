@@ -107,8 +107,8 @@ TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
 
 TEST_P(Images, ALinearRunStaysWithinItsPrediction) {
   const Phantom p = turned_phantom();
-  for (const SimilarityKind kind :
-       {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc})
+  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd,
+                                    SimilarityKind::lncc, SimilarityKind::mind})
     for (const LinearSearch search : {LinearSearch::automatic, LinearSearch::powell}) {
       Context fresh(GetParam());
       LinearOptions o;
