@@ -151,13 +151,17 @@ int regtool_apply(int argc, const char* const* argv) {
       std::launch::async, [&] { return Context(Device::parse(o.run.device), o.run.threads); });
   std::vector<std::string> warnings;
   const Geometry grid = read_geometry(o.reference);
+  auto reader = std::make_unique<SeriesReader>(o.inputs.front());
   const HostChain files =
-      read_chain(o.transforms, {grid, read_geometry(o.inputs.front()), o.inputs.front()}, warnings);
+      read_chain(o.transforms, {grid, reader->layout().geometry, o.inputs.front()}, warnings);
+  reader->prefetch();
   Context ctx = starting.get();
   const Transform chain = to_transform(ctx, files, warnings);
   SeriesResampler resampler(ctx, o.resample, chain, grid);
-  for (std::size_t i = 0; i < o.inputs.size(); ++i)
-    resampler.run(o.inputs[i], outputs[i]->file(""), warnings);
+  for (std::size_t i = 0; i < o.inputs.size(); ++i) {
+    if (i > 0) reader = std::make_unique<SeriesReader>(o.inputs[i]);
+    resampler.run(*reader, o.inputs[i], outputs[i]->file(""), warnings);
+  }
   for (const auto& output : outputs) output->commit();  // all of them, or none
   print_warnings("regtool", warnings, o.run.quiet);
   return done;

@@ -16,9 +16,8 @@ bool is_integer(StoredType type) {
 
 }  // namespace
 
-void SeriesResampler::run(const std::string& from, const std::string& to,
+void SeriesResampler::run(SeriesReader& reader, const std::string& from, const std::string& to,
                           std::vector<std::string>& warnings) {
-  SeriesReader reader(from);
   const SeriesLayout& in = reader.layout();
   warnings.insert(warnings.end(), in.warnings.begin(), in.warnings.end());
   const bool vote = o_.interpolation == "labels";
