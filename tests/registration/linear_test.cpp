@@ -298,7 +298,8 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
     start.translation() = p.truth.translation() + Eigen::Vector3d(0.7, -0.6, 0.4);
     const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, start);
     const SmoothCost smooth = cost.of(parameters, guard);
-    Eigen::VectorXd q = parameters.start(), gradient, none;
+    const Eigen::VectorXd& q = parameters.start();
+    Eigen::VectorXd gradient, none;
     smooth(q, &gradient);
     for (int i = 0; i < parameters.count(); ++i) {
       // Steps that average over the kinks of trilinear interpolation.
