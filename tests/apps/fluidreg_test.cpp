@@ -115,6 +115,7 @@ TEST_F(Fluidreg, TheTimeLeftIsCountedFromTheNonrigidStageOn) {
 }
 
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
+  const std::string go = fluidreg + images + "-o a_" + quick;
   for (const char* options :
        {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm",
         "-s cr --step 0.25", "--smoother recursive --sigma-field 2mm",
@@ -123,7 +124,7 @@ TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
         "--model fluid -s ssd --kl 0.05 --force-kernel recompute",
         "--model fluid --velocity navier", "--model demons -s ssd --demons esm",
         "--model demons -s ssd --demons thirion", "--symmetric --kl 0.01"}) {
-    const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
+    const Outcome o = run(go + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }
 }
