@@ -15,7 +15,7 @@ namespace freeflow::apps {
 void add_run_options(po::options_description& options, RunOptions& v) {
   options.add_options()  //
       ("device", po::value(&v.device)->default_value(v.device)->value_name("auto|cpu|cuda|cuda:N"),
-       "where to compute; auto takes the first GPU")  //
+       "where to compute; auto takes the first GPU (apply: where that is faster)")  //
       ("threads", po::value(&v.threads)->default_value(v.threads)->value_name("N"),
        "CPU threads, 0 for all")                                       //
       ("quiet,q", po::bool_switch(&v.quiet), "no warnings on stderr")  //
