@@ -22,7 +22,7 @@ LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
       fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
       moving_factors_(pyramid_factors(moving.geometry(), options.levels)),
       similarity_(make_similarity(options.similarity)), level_options_(options) {
-  require_on_device(ctx, fixed.image(), moving.image());
+  require_on_device(ctx, fixed, moving);
   if (options.initial_displacement) require_on_device(ctx, *options.initial_displacement);
 }
 
@@ -75,8 +75,8 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   for (int l = 0; l < int(fixed_factors_.size()); ++l) result.levels.push_back(run_level(l, watch));
   similarity_.reset();
   finish(result, watch.stop_request());
-  const ImagePair images{fixed_.image(), moving_.image(),
-                         map_between(fixed_.image(), moving_.image())};
+  const Volume<float>&f = fixed_.image(ctx_), &m = moving_.image(ctx_);
+  const ImagePair images{f, m, map_between(f, m)};
   result.overlap_after = overlap_fraction(ctx_, images, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx_, result.displacement);
   if (result.jacobian.folded_voxels > 0)
@@ -86,13 +86,25 @@ RegistrationResult LevelLoop::run(Observer* observer) {
     result.warnings.push_back(
         "no level lowered the cost, so the result is no better than the start");
   result.nonrigid_seconds = seconds_since(start);
-  if (!level_options_.with_inverse) return result;
-
-  const auto inverse_start = Clock::now();
-  watch.on_stage(Stage::inverse);
-  result.inverse = inverse_of(result, watch.stop_request());
-  result.inverse_seconds = seconds_since(inverse_start);
+  if (level_options_.with_inverse) {
+    const auto inverse_start = Clock::now();
+    watch.on_stage(Stage::inverse);
+    result.inverse = inverse_of(result, watch.stop_request());
+    result.inverse_seconds = seconds_since(inverse_start);
+  }
+  store(result);
   return result;
+}
+
+/// Brings the fields to the grid as it came.
+void LevelLoop::store(RegistrationResult& result) {
+  if (fixed_.order().as_stored()) return;
+  const auto stored = [&](DisplacementField& field) {
+    field = as_stored(ctx_, field, fixed_.stored(), fixed_.order());
+  };
+  stored(result.displacement);
+  stored(result.velocity);
+  if (result.inverse) stored(result.inverse->field);
 }
 
 }  // namespace freeflow

@@ -53,6 +53,7 @@ class LevelLoop {
  private:
   double prepare();
   LevelRecord run_level(int l, Observer& observer);
+  void store(RegistrationResult& result);
   PointMap map_between(const Volume<float>& f, const Volume<float>& m) const;
 
   const LevelOptions& level_options_;

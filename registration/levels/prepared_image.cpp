@@ -12,6 +12,20 @@ PreparedImage::PreparedImage(Volume<float> image, Volume<float> mask, const char
   image_.geometry().validate(what);
   require(mask_.empty() || same_grid(mask_.geometry(), image_.geometry()),
           "a mask must lie on the grid of its image");
+  order_ = canonical_order(image_.geometry());
+  geometry_ = ordered(image_.geometry(), order_);
+}
+
+const Volume<float>& PreparedImage::image(Context& ctx) {
+  if (order_.as_stored()) return image_;
+  if (ordered_image_.empty()) ordered_image_ = ordered(ctx, image_, order_);
+  return ordered_image_;
+}
+
+const Volume<float>& PreparedImage::mask(Context& ctx) {
+  if (order_.as_stored()) return mask_;
+  if (ordered_mask_.empty()) ordered_mask_ = ordered(ctx, mask_, order_);
+  return ordered_mask_;
 }
 
 PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
@@ -24,13 +38,13 @@ PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
   auto level = std::make_unique<Level>();
   if (!key.empty()) {
     const Level& before = find(ctx, Steps(key.begin(), key.end() - 1));
-    level->image = decimate(ctx, unmasked(before), key.back());
+    level->image = decimate(ctx, unmasked(ctx, before), key.back());
     if (!mask_.empty())
-      level->mask = decimate(ctx, before.mask.empty() ? mask_ : before.mask, key.back());
+      level->mask = decimate(ctx, before.mask.empty() ? mask(ctx) : before.mask, key.back());
   }
   if (!mask_.empty()) {
-    level->masked = unmasked(*level).clone(ctx);
-    apply_mask(ctx, level->masked, level->mask.empty() ? mask_ : level->mask);
+    level->masked = unmasked(ctx, *level).clone(ctx);
+    apply_mask(ctx, level->masked, level->mask.empty() ? mask(ctx) : level->mask);
   }
   found = std::move(level);
   return *found;
@@ -38,13 +52,14 @@ PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
 
 const Volume<float>& PreparedImage::level(Context& ctx, const Steps& steps) {
   const Level& level = find(ctx, steps);
-  return level.masked.empty() ? unmasked(level) : level.masked;
+  return level.masked.empty() ? unmasked(ctx, level) : level.masked;
 }
 
 const IntensityRange& PreparedImage::range(Context& ctx, const Steps& steps, const char* what) {
   Level& found = find(ctx, steps);
   if (!found.range)
-    found.range = robust_range(ctx, found.masked.empty() ? unmasked(found) : found.masked, what);
+    found.range =
+        robust_range(ctx, found.masked.empty() ? unmasked(ctx, found) : found.masked, what);
   return *found.range;
 }
 

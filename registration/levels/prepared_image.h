@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include <freeflow/deform/storage_order.h>
 #include <freeflow/registration/levels/pyramid.h>
 #include <freeflow/similarity/intensity_range.h>
 
@@ -21,9 +22,15 @@ class PreparedImage {
   explicit PreparedImage(Volume<float> image, Volume<float> mask = {},
                          const char* what = "the image");
 
-  const Geometry& geometry() const { return image_.geometry(); }
-  /// As it came, without its mask.
-  const Volume<float>& image() const { return image_; }
+  /// Of the image in canonical order (storage_order.h), on which registrations work.
+  const Geometry& geometry() const { return geometry_; }
+  /// Of the image as it came, on which results are returned.
+  const Geometry& stored() const { return image_.geometry(); }
+  const StorageOrder& order() const { return order_; }
+  /// For require_on_device.
+  const std::shared_ptr<ContextState>& owner() const { return image_.owner(); }
+  /// In canonical order, without its mask.
+  const Volume<float>& image(Context& ctx);
 
   /// Decimations one after another, each of what the one before left; steps of {1, 1, 1} count for
   /// nothing.
@@ -44,11 +51,15 @@ class PreparedImage {
     std::optional<IntensityRange> range;
   };
   Level& find(Context& ctx, const Steps& steps);
-  const Volume<float>& unmasked(const Level& level) const {
-    return level.image.empty() ? image_ : level.image;
+  const Volume<float>& unmasked(Context& ctx, const Level& level) {
+    return level.image.empty() ? image(ctx) : level.image;
   }
+  const Volume<float>& mask(Context& ctx);
 
-  Volume<float> image_, mask_;
+  Volume<float> image_, mask_;  ///< as they came
+  StorageOrder order_;
+  Geometry geometry_;
+  Volume<float> ordered_image_, ordered_mask_;  ///< empty where they came in order
   std::map<Steps, std::unique_ptr<Level>> levels_;
 };
 

@@ -259,7 +259,7 @@ void LinearOptions::validate() const {
 LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                              const LinearOptions& options, Observer* observer) {
   options.validate();
-  require_on_device(ctx, fixed.image(), moving.image());
+  require_on_device(ctx, fixed, moving);
   Observer silent;
   Observer& watch = observer ? *observer : silent;
   const auto start = Clock::now();

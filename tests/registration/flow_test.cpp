@@ -106,7 +106,7 @@ TEST_P(Flow, SwappedImagesOfASymmetricFlowGiveTheInverseToTheBit) {
 }
 
 TEST_P(Flow, ReturnsTheVelocityAndGoesOnFromIt) {
-  const Phantom p = usual_phantom(false);
+  const Phantom p = in_order(usual_phantom(false), false);
   const auto expect_going_on = [&](auto o) {
     o.iterations = {20, 5};
     const RegistrationResult r = run(ctx, p, o);
@@ -234,7 +234,7 @@ TEST_P(Flow, NoStepIsLongerThanAsked) {
 }
 
 TEST_P(Flow, SmoothsTheFieldByTheVoxelsOfEachAxis) {
-  const Phantom p = usual_phantom(false);
+  const Phantom p = in_order(usual_phantom(false), false);
   ASSERT_GT(p.fixed.spacing.maxCoeff(), 1.2 * p.fixed.spacing.minCoeff());
   const auto after_one_step = [&](Sigma field) {
     FlowOptions o = quick();

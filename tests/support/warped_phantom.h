@@ -1,6 +1,8 @@
 // A pair of images with a known deformation between them, for whole registrations.
 #pragma once
 
+#include <freeflow/deform/storage_order.h>
+
 #include "support/phantoms.h"
 
 namespace freeflow::test {
@@ -53,6 +55,11 @@ struct Phantom {
     return error(cpu, zero);
   }
 };
+
+/// On a fixed grid in canonical order, where what registers and what is returned is one field.
+inline Phantom in_order(const Phantom& p, bool other_contrast) {
+  return Phantom(ordered(p.fixed, canonical_order(p.fixed)), p.moving, other_contrast);
+}
 
 inline Geometry centred(Geometry g) {
   g.origin = Eigen::Vector3d::Zero();
