@@ -33,21 +33,22 @@ constexpr const char* example =
 
 struct FfdregOptions {
   CommonOptions common;
-  std::string spacing = "5vox", optimizer = "lbfgs";
+  std::string spacing = "3vox", optimizer = "lbfgs";
   double bending = FfdOptions{}.bending, log_jacobian = FfdOptions{}.log_jacobian;
 };
 
 po::options_description all_options(FfdregOptions& o) {
   po::options_description own("Free-form deformation");
   own.add_options()  //
-      ("spacing", po::value(&o.spacing)->default_value(o.spacing)->value_name("5vox|10mm"),
+      ("spacing", po::value(&o.spacing)->default_value(o.spacing)->value_name("3vox|10mm"),
        "distance of the control points on the finest level, in its smallest voxel side or mm; "
        "doubled on every coarser level")  //
-      ("bending", po::value(&o.bending)->default_value(o.bending, "1")->value_name("W"),
-       "weight of the bending energy")  //
+      ("bending", po::value(&o.bending)->default_value(o.bending, "0.1")->value_name("W"),
+       "weight of the bending energy, in squared control spacings of the level")  //
       ("log-jacobian",
        po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.05")->value_name("W"),
-       "weight of the squared logarithm of the Jacobian, against folding")  //
+       "weight of the squared logarithm of the Jacobian, against folding, on the finest level; "
+       "on coarser ones in proportion to the squared control spacing")  //
       ("optimizer",
        po::value(&o.optimizer)->default_value(o.optimizer)->value_name("gradient|cg|lbfgs"),
        "rule of descent");

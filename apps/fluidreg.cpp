@@ -46,7 +46,6 @@ struct FluidregOptions {
 
 po::options_description all_options(FluidregOptions& o) {
   const auto text = [](std::string& value) { return po::value(&value)->default_value(value); };
-  o.common.similarity = "lncc";
   o.common.levels = FlowOptions{}.levels;
   po::options_description own("Flow");
   own.add_options()  //
@@ -60,10 +59,10 @@ po::options_description all_options(FluidregOptions& o) {
           "inverse")("sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
                      "Gaussian smoothing of every step, in the level's smallest voxel side or mm: "
                      "larger is stiffer")(
-          "sigma-field", po::value(&o.sigma_field)->value_name("0.5x0.3vox|1mm"),
+          "sigma-field", po::value(&o.sigma_field)->value_name("0.6vox|1mm"),
           "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' "
           "voxels of the level or mm, one value or "
-          "one per level; 0 for none (default 0.5vox, on the finest level 0.3vox)")(
+          "one per level; 0 for none (default 0.6vox)")(
           "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"),
           "how the Gaussians are computed")(
           "velocity", text(o.velocity)->value_name("gaussian|navier"),

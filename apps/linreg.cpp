@@ -44,6 +44,7 @@ struct LinregOptions {
 };
 
 po::options_description all_options(LinregOptions& o) {
+  o.common.similarity = "nmi";
   o.common.levels = LinearOptions{}.levels;
   po::options_description own("Linear registration");
   own.add_options()  //

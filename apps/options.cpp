@@ -1,5 +1,6 @@
 #include <apps/options.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
@@ -45,11 +46,12 @@ po::options_description common_options(CommonOptions& v) {
        "says, which is all there is after a "
        "displacement");
   match.add_options()  //
-      ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc|mind"),
-       "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any "
-       "shading; mind: any modalities, any shading; ssd: same modality and scale")(
-          "bins", number(v.bins)->value_name("N"),
-          "histogram bins per axis (nmi, mi, cr), 16 to 256")(
+      ("similarity,s", text(v.similarity)->value_name("auto|nmi|mi|cr|ssd|lncc|mind"),
+       "auto: lncc+0.3nmi, in a linear stage nmi; nmi, mi: any modalities; cr: one intensity "
+       "follows from the other; lncc: one modality, any "
+       "shading; mind: any modalities, any shading; ssd: same modality and scale; or a sum such as "
+       "lncc+0.3nmi or lncc+mind")("bins", number(v.bins)->value_name("N"),
+                                   "histogram bins per axis (nmi, mi, cr), 16 to 256")(
           "estimator", text(v.estimator)->value_name("parzen|parzen_both|partial_volume|hard"),
           "estimate of the joint density (nmi, mi)")(
           "lncc-radius", number(v.lncc_radius)->value_name("N"),
@@ -169,13 +171,17 @@ ControlSpacing parse_spacing(const std::string& text) {
   spacing.in_mm = unit == "mm";
   require(
       error == std::errc() && spacing.value > 0 && (unit.empty() || unit == "mm" || unit == "vox"),
-      "--spacing '" + text + "' is not a positive number with vox or mm, such as 5vox or 10mm");
+      "--spacing '" + text + "' is not a positive number with vox or mm, such as 3vox or 10mm");
   return spacing;
 }
 
 SimilarityChoice similarity_choice(const CommonOptions& o) {
   SimilarityChoice c;
-  c.kind = *parse_similarity(o.similarity);
+  c.sum = *parse_similarity_sum(o.similarity);
+  if (c.sum.size() == 1) {
+    c.kind = c.sum[0].kind;
+    c.sum.clear();
+  }
   c.bins = o.bins;
   c.estimator = *parse_estimator(o.estimator);
   c.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
@@ -209,9 +215,14 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 }
 
 std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {
-  const bool information = o.similarity == "nmi" || o.similarity == "mi",
-             ratio = o.similarity == "cr", local = o.similarity == "lncc",
-             context = o.similarity == "mind";
+  const std::vector<SimilarityTerm> terms = similarity_choice(o).terms();
+  const auto uses = [&](SimilarityKind kind) {
+    return std::any_of(terms.begin(), terms.end(),
+                       [&](const SimilarityTerm& t) { return t.kind == kind; });
+  };
+  const bool information = uses(SimilarityKind::nmi) || uses(SimilarityKind::mi),
+             ratio = uses(SimilarityKind::cr), local = uses(SimilarityKind::lncc),
+             context = uses(SimilarityKind::mind);
   const std::pair<const char*, bool> looked_at[] = {
       {"bins", information || ratio}, {"estimator", information}, {"histogram-scheme", information},
       {"ratio-scheme", ratio},        {"cr-of-fixed", ratio},     {"cr-border", ratio},
@@ -243,8 +254,10 @@ void validate(const CommonOptions& o) {
   require(!o.fixed.empty(), "name the fixed image with -f FILE");
   require(!o.moving.empty(), "name the moving image with -m FILE");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
-  require(parse_similarity(o.similarity).has_value(),
-          "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc, mind");
+  require(parse_similarity_sum(o.similarity).has_value(),
+          "--similarity '" + o.similarity +
+              "' is not one of auto, nmi, mi, cr, ssd, lncc, mind, or a sum of them such as "
+              "lncc+0.3nmi");
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
   require(parse_ratio_scheme(o.ratio_scheme).has_value(),

@@ -19,7 +19,7 @@ struct CommonOptions {
   std::string fixed_mask, moving_mask;
   std::vector<std::string> init = {"identity"};
   std::string linear = "affine";
-  std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto",
+  std::string similarity = "auto", estimator = "parzen", histogram_scheme = "auto",
               ratio_scheme = "auto";
   int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius,
       mind_radius = SimilarityChoice{}.mind_radius,

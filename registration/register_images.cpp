@@ -74,7 +74,7 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
         std::optional<LinearResult> linear;
         if (options.linear && !nonrigid.initial_displacement && !initial_velocity(nonrigid)) {
           LinearOptions first;
-          first.similarity = nonrigid.similarity;
+          first.similarity = linear_choice(nonrigid.similarity);
           first.model = *options.linear;
           first.initial = nonrigid.initial;
           first.keep_better_start = true;

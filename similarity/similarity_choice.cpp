@@ -1,7 +1,10 @@
 #include <freeflow/similarity/similarity_choice.h>
 
+#include <charconv>
+
 #include <freeflow/similarity/correlation_ratio.h>
 #include <freeflow/similarity/lncc.h>
+#include <freeflow/similarity/measure_sum.h>
 #include <freeflow/similarity/mind.h>
 #include <freeflow/similarity/mutual_information.h>
 #include <freeflow/similarity/ssd.h>
@@ -15,6 +18,7 @@ std::optional<SimilarityKind> parse_similarity(std::string_view name) {
   if (name == "ssd") return SimilarityKind::ssd;
   if (name == "lncc") return SimilarityKind::lncc;
   if (name == "mind") return SimilarityKind::mind;
+  if (name == "auto") return SimilarityKind::automatic;
   return std::nullopt;
 }
 
@@ -26,23 +30,69 @@ std::optional<Estimator> parse_estimator(std::string_view name) {
   return std::nullopt;
 }
 
+std::optional<std::vector<SimilarityTerm>> parse_similarity_sum(std::string_view text) {
+  std::vector<SimilarityTerm> sum;
+  for (bool more = true; more;) {
+    const std::size_t plus = text.find('+');
+    more = plus != text.npos;
+    const std::string_view word = text.substr(0, plus);
+    SimilarityTerm term;
+    const char *begin = word.data(), *const end = word.data() + word.size();
+    if (const auto [next, error] = std::from_chars(begin, end, term.weight); error == std::errc())
+      begin = next != end && *next == '*' ? next + 1 : next;
+    const std::optional<SimilarityKind> kind = parse_similarity({begin, std::size_t(end - begin)});
+    if (!kind || !(term.weight > 0 && term.weight <= 1e6)) return std::nullopt;
+    term.kind = *kind;
+    sum.push_back(term);
+    if (more) text.remove_prefix(plus + 1);
+  }
+  return sum;
+}
+
+std::vector<SimilarityTerm> SimilarityChoice::terms() const {
+  if (factory) return {};
+  std::vector<SimilarityTerm> all;
+  for (const SimilarityTerm& t : sum.empty() ? std::vector<SimilarityTerm>{{kind, 1}} : sum) {
+    if (t.kind == SimilarityKind::automatic) {
+      all.push_back({SimilarityKind::lncc, t.weight});
+      all.push_back({SimilarityKind::nmi, 0.3 * t.weight});
+    } else {
+      all.push_back(t);
+    }
+  }
+  return all;
+}
+
+SimilarityChoice linear_choice(const SimilarityChoice& nonrigid) {
+  SimilarityChoice linear = nonrigid;
+  for (const SimilarityTerm& t : nonrigid.terms())
+    if (t.kind == SimilarityKind::lncc || t.kind == SimilarityKind::mind) {
+      linear.sum.clear();
+      linear.kind = SimilarityKind::nmi;
+    }
+  return linear;
+}
+
 void SimilarityChoice::validate() const {
   if (factory) return;
   require(bins >= 16 && bins <= 256, "SimilarityChoice::bins must lie between 16 and 256");
-  require(sampling == Interpolation::linear || kind == SimilarityKind::nmi ||
-              kind == SimilarityKind::mi,
+  for (const SimilarityTerm& t : sum)
+    require(t.weight > 0 && t.weight <= 1e6,
+            "SimilarityChoice::sum: weights must be positive and at most 1e6");
+  require(sampling == Interpolation::linear || is(SimilarityKind::nmi) || is(SimilarityKind::mi),
           "SimilarityChoice::sampling: cubic sampling is of nmi and mi; the other measures sample "
           "linear");
   make_similarity(*this);
 }
 
-std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
-  if (c.factory) return c.factory();
+namespace {
+
+std::unique_ptr<SimilarityMeasure> make_one(const SimilarityChoice& c, SimilarityKind kind) {
   const auto information = [&](Information measure) {
     return std::make_unique<MutualInformation>(MutualInformationOptions{
         measure, c.bins, c.bins, c.estimator, c.histogram_scheme, c.sampling});
   };
-  switch (c.kind) {
+  switch (kind) {
     case SimilarityKind::nmi: return information(Information::nmi);
     case SimilarityKind::mi: return information(Information::mi);
     case SimilarityKind::cr:
@@ -53,8 +103,20 @@ std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
       return std::make_unique<Lncc>(LnccOptions{LnccWindow::box, c.lncc_radius});
     case SimilarityKind::mind:
       return std::make_unique<Mind>(MindOptions{c.mind_radius, c.mind_dilation});
+    case SimilarityKind::automatic: break;  // a sum
   }
   throw InvalidArgument("unknown similarity");
+}
+
+}  // namespace
+
+std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
+  if (c.factory) return c.factory();
+  const std::vector<SimilarityTerm> terms = c.terms();
+  if (terms.size() == 1) return make_one(c, terms[0].kind);
+  std::vector<MeasureSum::Term> measures;
+  for (const SimilarityTerm& t : terms) measures.push_back({make_one(c, t.kind), t.weight});
+  return std::make_unique<MeasureSum>(std::move(measures));
 }
 
 }  // namespace freeflow

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <freeflow/similarity/joint_histogram/joint_histogram.h>
 #include <freeflow/similarity/ratio_histogram/ratio_histogram.h>
@@ -14,15 +15,26 @@
 namespace freeflow {
 
 enum class SimilarityKind {
-  nmi,   ///< normalised mutual information: any modalities
-  mi,    ///< mutual information: any modalities
-  cr,    ///< correlation ratio: modalities where one intensity follows from the other
-  ssd,   ///< sum of squared differences: one modality and scale
-  lncc,  ///< local correlation: one modality, whatever its shading
-  mind   ///< self-similarity context: any modalities, whatever their shading
+  nmi,       ///< normalised mutual information: any modalities
+  mi,        ///< mutual information: any modalities
+  cr,        ///< correlation ratio: modalities where one intensity follows from the other
+  ssd,       ///< sum of squared differences: one modality and scale
+  lncc,      ///< local correlation: one modality, whatever its shading
+  mind,      ///< self-similarity context: any modalities, whatever their shading
+  automatic  ///< lncc + 0.3 nmi: images of which nothing is known
 };
 std::optional<SimilarityKind> parse_similarity(std::string_view name);
 std::optional<Estimator> parse_estimator(std::string_view name);
+
+/// A measure of the library's and its weight in a sum.
+struct SimilarityTerm {
+  SimilarityKind kind = SimilarityKind::lncc;
+  double weight = 1;
+  bool operator==(const SimilarityTerm&) const = default;
+};
+/// "lncc", "lncc+0.3nmi", "lncc+2*mind"; nothing where a word is unknown or a weight is no positive
+/// number.
+std::optional<std::vector<SimilarityTerm>> parse_similarity_sum(std::string_view text);
 
 /// Makes a measure; pipelines make one per direction and registration.
 using SimilarityFactory = std::function<std::unique_ptr<SimilarityMeasure>()>;
@@ -37,14 +49,17 @@ struct SimilarityChoice {
   RatioScheme ratio_scheme = RatioScheme::automatic;
   /// cr: which image explains the other
   RatioDirection ratio_direction = RatioDirection::moving_given_fixed;
-  double border_mm = 0;            ///< cr: width of the border weighting, 0 for none
-  int lncc_radius = 2;             ///< lncc: voxels of the level, 1 to 64
-  int mind_radius = 1;             ///< mind: of its patches, voxels of the level, 1 to 16
-  int mind_dilation = 2;           ///< mind: to the neighbours, voxels of the level, 1 to 16
-  SimilarityFactory factory = {};  ///< a measure of one's own; then no other field counts
+  double border_mm = 0;                  ///< cr: width of the border weighting, 0 for none
+  int lncc_radius = 2;                   ///< lncc: voxels of the level, 1 to 64
+  int mind_radius = 1;                   ///< mind: of its patches, voxels of the level, 1 to 16
+  int mind_dilation = 2;                 ///< mind: to the neighbours, voxels of the level, 1 to 16
+  std::vector<SimilarityTerm> sum = {};  ///< not empty: the weighted sum of these, in place of kind
+  SimilarityFactory factory = {};        ///< a measure of one's own; then no other field counts
 
-  /// Whether it is that measure of the library's.
-  bool is(SimilarityKind of) const { return !factory && kind == of; }
+  /// Whether it is that measure of the library's, and no other.
+  bool is(SimilarityKind of) const { return !factory && sum.empty() && kind == of; }
+  /// The measures of the library's that it stands for; none for one of the caller's.
+  std::vector<SimilarityTerm> terms() const;
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
@@ -52,5 +67,9 @@ struct SimilarityChoice {
 
 /// Throws InvalidArgument when a field is out of range, or a scheme cannot take the estimator.
 std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& choice);
+
+/// What a linear stage before a nonrigid one compares by: the same, or nmi in place of measures
+/// that look at small windows, which see little of a large motion, and of sums with them.
+SimilarityChoice linear_choice(const SimilarityChoice& nonrigid);
 
 }  // namespace freeflow

@@ -47,8 +47,9 @@ LatticePlan plan_lattice(const Geometry& fixed, const std::vector<Factors>& fact
 }  // namespace
 
 int FfdOptions::iterations_of_level(int level) const {
-  if (iterations.empty()) return level + 1 == levels ? 60 : 100;
-  return given_iterations(level);
+  if (!iterations.empty()) return given_iterations(level);
+  const int above_finest = levels - 1 - level;
+  return above_finest == 0 ? 20 : above_finest == 1 ? 60 : 100;
 }
 
 void FfdOptions::validate() const {
@@ -63,11 +64,13 @@ void FfdOptions::validate() const {
 
 namespace {
 
-std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options) {
-  std::vector<PenaltyTerm> terms = {
-      {"bending_energy", options.bending, [] { return std::make_unique<BendingEnergy>(); }},
-      {"log_jacobian", options.log_jacobian,
-       [] { return std::make_unique<LogJacobianPenalty>(); }}};
+/// On a lattice of this spacing, mm; the finest level's is `finest`.
+std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options, double spacing, double finest) {
+  const double coarseness = spacing / finest;
+  std::vector<PenaltyTerm> terms = {{"bending_energy", options.bending * spacing * spacing,
+                                     [] { return std::make_unique<BendingEnergy>(); }},
+                                    {"log_jacobian", options.log_jacobian * coarseness * coarseness,
+                                     [] { return std::make_unique<LogJacobianPenalty>(); }}};
   terms.insert(terms.end(), options.penalties.begin(), options.penalties.end());
   return terms;
 }
@@ -92,7 +95,9 @@ class FfdRun : public LevelLoop {
 
   void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
     const Geometry& grid = images.fixed.geometry();
-    FfdObjective objective(ctx_, *similarity_, lattice_, grid, penalty_terms(options_));
+    const double finest = finest_spacing(fixed_.geometry(), options_.spacing).minCoeff();
+    FfdObjective objective(ctx_, *similarity_, lattice_, grid,
+                           penalty_terms(options_, lattice_.spacing_mm().minCoeff(), finest));
     level.penalty_names = objective.penalty_names();
     OptimizerOptions optimizer;
     optimizer.kind = options_.optimizer;

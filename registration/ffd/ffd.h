@@ -12,20 +12,29 @@ namespace freeflow {
 
 /// Distance of the control points on the finest level.
 struct ControlSpacing {
-  double value = 5;
+  double value = 3;
   bool in_mm = false;  ///< else in voxels of the finest level: of the smallest voxel side, the same
                        ///< length on all axes
 };
 
-/// Of LevelOptions: empty `iterations` are 100, and 60 on the finest level; an initial displacement
+/// Of LevelOptions: three levels, the automatic measure; empty `iterations` are 20 on the finest
+/// level, then 60, then 100; an initial displacement
 /// is taken at the control points of the coarsest lattice, and what is finer than their distance is
 /// found again or lost.
 struct FfdOptions : LevelOptions {
   ControlSpacing spacing;
-  double bending = 1.0;        ///< weight of the bending energy (mm^2)
-  double log_jacobian = 0.05;  ///< weight of the squared log-Jacobian
+  /// weight of the bending energy, in squared control spacings of the level: what is smooth on the
+  /// scale of the lattice costs the same whatever the object's size
+  double bending = 0.1;
+  /// weight of the squared log-Jacobian on the finest level; on coarser ones in proportion to the
+  /// squared control spacing, as the bending energy: there the images say less about volumes
+  double log_jacobian = 0.05;
   OptimizerKind optimizer = OptimizerKind::lbfgs;
   double tolerance = 1e-5;  ///< of the optimizer
+
+  FfdOptions() {
+    similarity.kind = SimilarityKind::automatic;
+  }
 
   /// Throws InvalidArgument with the field, as FfdOptions::field, and its mend.
   void validate() const;

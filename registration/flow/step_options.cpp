@@ -13,7 +13,7 @@ std::optional<VelocityKind> parse_velocity(std::string_view name) {
 }
 
 int StepOptions::iterations_of_level(int level) const {
-  constexpr int from_the_finest[] = {12, 40, 80, 100};
+  constexpr int from_the_finest[] = {20, 40, 80, 100};
   return iterations.empty() ? from_the_finest[std::min(levels - 1 - level, 3)]
                             : given_iterations(level);
 }
@@ -28,8 +28,8 @@ void StepOptions::validate_steps(const char* model) const {
   require(tolerance >= 0 && std::isfinite(tolerance), of + "tolerance must not be negative");
 }
 
-Sigma FieldSigmas::of_level(int level, int levels) const {
-  if (empty()) return {level == levels - 1 ? 0.3 : 0.5};
+Sigma FieldSigmas::of_level(int level) const {
+  if (empty()) return {0.6};
   return size() == 1 ? front() : (*this)[std::size_t(level)];
 }
 

@@ -24,8 +24,8 @@ enum class VelocityKind {
 };
 std::optional<VelocityKind> parse_velocity(std::string_view name);
 
-/// Of LevelOptions: four levels, local correlation; empty `iterations` are 12 on the finest level,
-/// then 40, 80, 100.
+/// Of LevelOptions: four levels, the automatic measure; empty `iterations` are 12 on the finest
+/// level, then 40, 80, 100.
 struct StepOptions : LevelOptions {
   Sigma sigma_update{1.7};
   Smoother smoother = Smoother::automatic;
@@ -35,7 +35,7 @@ struct StepOptions : LevelOptions {
   double tolerance = 1e-4;
 
   StepOptions() {
-    similarity.kind = SimilarityKind::lncc;
+    similarity.kind = SimilarityKind::automatic;
     levels = 4;
   }
   int iterations_of_level(int level) const;
@@ -45,10 +45,10 @@ struct StepOptions : LevelOptions {
 };
 
 /// The Gaussian smoothing of a displacement or velocity after every step: one value, or one per
-/// level; empty: 0.5 voxel, 0.3 on the finest.
+/// level; empty: 0.6 voxel.
 struct FieldSigmas : std::vector<Sigma> {
   using vector::vector;
-  Sigma of_level(int level, int levels) const;
+  Sigma of_level(int level) const;
   /// Throws InvalidArgument naming `field`.
   void validate(const char* field, int levels) const;
 };

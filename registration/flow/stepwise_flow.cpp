@@ -79,7 +79,7 @@ class StepwiseRun : public LevelLoop {
   /// axis. (The update's are the smallest side on all axes: a force spreads through tissue, not
   /// through voxels.)
   Eigen::Vector3d field_sigma(int level, const Geometry& grid) const {
-    const Sigma sigma = settings_.sigma_field.of_level(level, options_.levels);
+    const Sigma sigma = settings_.sigma_field.of_level(level);
     return sigma.in_mm ? in_voxels(sigma, grid) : Eigen::Vector3d::Constant(sigma.value);
   }
 
