@@ -97,6 +97,8 @@ int run(int argc, char** argv) {
     return done;
   validate(o.common);
   require(o.common.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
+  require(o.common.start == CommonOptions{}.start,
+          "--start is of ffdreg and fluidreg; linreg's is --init");
   protect_inputs(o.common, linear_names(o.common));
   LinearOptions linear = library_options(o);
   const Interpolation interpolation = parse_interpolation(o.common.interpolation);

@@ -44,7 +44,11 @@ po::options_description common_options(CommonOptions& v) {
       ("linear", text(v.linear)->value_name("none|rigid|similarity|affine"),
        "linear stage before the nonrigid one, from any starting rotation; none: start as --init "
        "says, which is all there is after a "
-       "displacement");
+       "displacement")  //
+      ("start", text(v.start)->value_name("auto|discrete|none"),
+       "start of the nonrigid stage: discrete searches displacements up to 15 % of the image on a "
+       "coarse grid; auto takes what that finds where the motion is large and both directions agree "
+       "(the report says)");
   match.add_options()  //
       ("similarity,s", text(v.similarity)->value_name("auto|nmi|mi|cr|ssd|lncc|mind"),
        "auto: lncc+0.3nmi, in a linear stage nmi; nmi, mi: any modalities; cr: one intensity "
@@ -267,6 +271,8 @@ void validate(const CommonOptions& o) {
       "--estimator '" + o.estimator + "' is not one of parzen, parzen_both, partial_volume, hard");
   require(o.linear == "none" || parse_linear_model(o.linear).has_value(),
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
+  require(parse_start(o.start).has_value(),
+          "--start '" + o.start + "' is not one of auto, discrete, none");
   require(o.init.size() == 1 ||
               (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
           "--init takes one start, or a displacement field and then an affine");

@@ -18,7 +18,7 @@ struct CommonOptions {
   std::string bids;  ///< FROM:TO, or empty
   std::string fixed_mask, moving_mask;
   std::vector<std::string> init = {"identity"};
-  std::string linear = "affine";
+  std::string linear = "affine", start = "auto";
   std::string similarity = "auto", estimator = "parzen", histogram_scheme = "auto",
               ratio_scheme = "auto";
   int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius,

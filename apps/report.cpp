@@ -158,6 +158,15 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
     for (const std::string& warning : r.linear->warnings)
       json["warnings"].push_back(translated(warning));
   }
+  if (r.start)
+    json["start"] = {{"taken", r.start->taken},
+                     {"reason", r.start->reason},
+                     {"largest_displacement_mm", r.start->largest_mm},
+                     {"root_mean_square_displacement_mm", r.start->root_mean_square_mm},
+                     {"object_mm", r.start->object_mm},
+                     {"cost", {{"before", r.start->cost_before}, {"after", r.start->cost_after}}},
+                     {"inconsistency_mm", r.start->inconsistency_mm},
+                     {"seconds", r.start->seconds}};
   json["jacobian"] = {{"min", r.jacobian.min},
                       {"max", r.jacobian.max},
                       {"mean_log", r.jacobian.mean_log},

@@ -32,7 +32,7 @@ struct LevelRecord {
 };
 
 /// The parts of a registration that an observer is told of.
-enum class Stage { linear, nonrigid, inverse };
+enum class Stage { linear, start, nonrigid, inverse };
 
 class Observer {
  public:

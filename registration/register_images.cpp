@@ -1,5 +1,7 @@
 #include <freeflow/registration/register_images.h>
 
+#include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <freeflow/registration/levels/with_prepared.h>
@@ -28,6 +30,53 @@ RegistrationResult run_model(Context& ctx, PreparedImage& f, PreparedImage& m,
 const DisplacementField* initial_velocity(const LevelOptions&) { return nullptr; }
 const DisplacementField* initial_velocity(const FlowOptions& o) { return o.initial_velocity; }
 const DisplacementField* initial_velocity(const DemonsOptions& o) { return o.initial_velocity; }
+
+/// Whether the state is a velocity, which no displacement starts.
+bool keeps_velocity(const LevelOptions&) { return false; }
+bool keeps_velocity(const FlowOptions& o) { return o.symmetric; }
+bool keeps_velocity(const DemonsOptions& o) { return o.kind == DemonsKind::log; }
+
+template <class Model>
+std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                                        const Model& model, const RegistrationOptions& options,
+                                        Observer* observer) {
+  if (options.start == StartKind::none || model.initial_displacement || initial_velocity(model))
+    return {};
+  if (keeps_velocity(model)) {
+    StartRecord none;
+    none.reason = "the model keeps a velocity, which no displacement starts";
+    return DiscreteStart{{}, none};
+  }
+  if (observer) observer->on_stage(Stage::start);
+  DiscreteStart start =
+      discrete_start(ctx, fixed, moving, model.initial, options.discrete_start, observer);
+  if (options.start == StartKind::discrete && !start.record.taken) {
+    start.record.taken = true;
+    start.record.reason = "asked for, though " + start.record.reason;
+  }
+  return start;
+}
+
+/// Levels of larger voxels than the start's grid would find less than it has; two stay at least.
+int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) {
+  const double merged = start.voxel_mm / fixed.spacing.minCoeff();
+  const int enough = std::max(2, 1 + int(std::lround(std::log2(std::max(1.0, merged)))));
+  return std::max(0, levels - enough);
+}
+
+/// A rehearsal runs all levels from the start: more than either way takes.
+void take_start(const Context& ctx, DiscreteStart& start, const Geometry& fixed,
+                LevelOptions& model) {
+  if (start.displacement.empty()) return;
+  if (!ctx.rehearses() && !start.record.taken) {
+    start.displacement = {};
+    return;
+  }
+  model.initial_displacement = &start.displacement;
+  if (!ctx.rehearses())
+    model.first_level =
+        std::max(model.first_level, first_level_of(start.record, fixed, model.levels));
+}
 
 /// Points the options to a field of a rehearsal, where they have one.
 void set_start(LevelOptions& o, const DisplacementField* field) { o.initial_displacement = field; }
@@ -64,6 +113,18 @@ const LevelOptions& RegistrationOptions::levels() const {
 
 void RegistrationOptions::validate() const {
   std::visit([](const auto& o) { o.validate(); }, model);
+  discrete_start.validate();
+  if (start != StartKind::discrete) return;
+  std::visit(
+      [](const auto& o) {
+        require(!o.initial_displacement && !initial_velocity(o),
+                "RegistrationOptions::start is discrete, but the registration starts from a "
+                "displacement that is given: leave out one of them");
+        require(!keeps_velocity(o),
+                "RegistrationOptions::start cannot be discrete for symmetric flows and log-domain "
+                "demons, which keep a velocity: take another model, or no start");
+      },
+      model);
 }
 
 RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
@@ -81,8 +142,12 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
           linear = register_linear(ctx, fixed, moving, first, observer);
           nonrigid.initial = linear->affine;
         }
+        std::optional<DiscreteStart> start =
+            find_start(ctx, fixed, moving, nonrigid, options, observer);
+        if (start) take_start(ctx, *start, fixed.geometry(), nonrigid);
         RegistrationResult result = run_model(ctx, fixed, moving, nonrigid, observer);
         result.linear = std::move(linear);
+        if (start) result.start = std::move(start->record);
         return result;
       },
       options.model);

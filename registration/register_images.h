@@ -14,6 +14,7 @@
 #include <freeflow/registration/flow/flow.h>
 #include <freeflow/registration/flow/fluid.h>
 #include <freeflow/registration/linear/linear.h>
+#include <freeflow/registration/search/discrete_start.h>
 
 namespace freeflow {
 
@@ -27,6 +28,11 @@ struct RegistrationOptions {
   /// There is none either where the model starts from a displacement or a velocity, which no linear
   /// transform found under it could be written after.
   std::optional<LinearModel> linear = LinearModel::affine;
+  /// Between the two: a displacement for the model to start from, and the levels that look for less
+  /// than it has are left out. There is none either where the model starts from a displacement or a
+  /// velocity, or keeps a velocity (symmetric flows, log-domain demons).
+  StartKind start = StartKind::automatic;
+  DiscreteStartOptions discrete_start;
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;

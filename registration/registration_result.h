@@ -8,6 +8,7 @@
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/linear/linear_result.h>
 #include <freeflow/registration/observer.h>
+#include <freeflow/registration/search/start_record.h>
 #include <freeflow/regularize/unfold.h>
 
 namespace freeflow {
@@ -31,6 +32,7 @@ struct RegistrationResult {
   std::vector<std::string> warnings;  ///< sentences for the user: folds left, nothing gained; those
                                       ///< of the linear stage are in `linear`
   std::optional<LinearResult> linear;  ///< the linear stage, where there was one
+  std::optional<StartRecord> start;    ///< what was found of a discrete start, taken or not
   double nonrigid_seconds = 0, inverse_seconds = 0;
 };
 

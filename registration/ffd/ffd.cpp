@@ -85,9 +85,10 @@ class FfdRun : public LevelLoop {
 
  private:
   void enter_level(int l, const Geometry&) override {
-    if (l > 0)
-      lattice_ = lattice_.refined(ctx_, plan_.refine[l]);
-    else if (options_.initial_displacement)
+    if (l > options_.first_level) lattice_ = lattice_.refined(ctx_, plan_.refine[l]);
+    if (l != options_.first_level) return;
+    for (int k = 1; k <= l; ++k) lattice_ = lattice_.refined(ctx_, plan_.refine[k]);
+    if (options_.initial_displacement)
       lattice_.interpolate(ctx_, *options_.initial_displacement);
   }
 

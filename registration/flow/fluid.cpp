@@ -168,11 +168,12 @@ class FluidRun : public LevelLoop {
 
  private:
   void enter_level(int l, const Geometry& grid) override {
-    if (l > 0)
+    const bool later = l > options_.first_level;
+    if (later)
       state_.base = resample(ctx_, compose(ctx_, state_.u, state_.base), grid);
     else if (options_.initial_displacement)
       state_.base = resample(ctx_, *options_.initial_displacement, grid);
-    state_.has_base = l > 0 || options_.initial_displacement;
+    state_.has_base = later || options_.initial_displacement;
     if (!state_.has_base) {
       state_.base = DisplacementField(ctx_, grid);
       state_.base.fill_zero(ctx_);

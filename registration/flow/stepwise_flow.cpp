@@ -37,7 +37,7 @@ class StepwiseRun : public LevelLoop {
   void enter_level(int l, const Geometry& grid) override {
     const DisplacementField* start =
         settings_.initial_velocity ? settings_.initial_velocity : options_.initial_displacement;
-    if (l > 0) {
+    if (l > options_.first_level) {
       state_ = resample(ctx_, state_, grid);
     } else if (start) {
       state_ = resample(ctx_, *start, grid);

@@ -72,7 +72,8 @@ RegistrationResult LevelLoop::run(Observer* observer) {
         "the images do not overlap at the start (0 % of the fixed voxels fall on the moving "
         "image); "
         "bring their centres together by LevelOptions::initial");
-  for (int l = 0; l < int(fixed_factors_.size()); ++l) result.levels.push_back(run_level(l, watch));
+  for (int l = level_options_.first_level; l < int(fixed_factors_.size()); ++l)
+    result.levels.push_back(run_level(l, watch));
   similarity_.reset();
   finish(result, watch.stop_request());
   const Volume<float>&f = fixed_.image(ctx_), &m = moving_.image(ctx_);

@@ -8,6 +8,8 @@ namespace freeflow {
 void LevelOptions::validate_levels(const char* model) const {
   const std::string of = std::string(model) + "::";
   require(levels >= 1 && levels <= 8, of + "levels must lie between 1 and 8");
+  require(first_level >= 0 && first_level < levels,
+          of + "first_level must lie between 0 and the number of levels less one");
   require(iterations.size() <= 1 || int(iterations.size()) == levels,
           of + "iterations takes one value or one per level (" + std::to_string(levels) +
               "), coarse to fine");

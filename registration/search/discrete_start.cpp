@@ -1,0 +1,162 @@
+#include <freeflow/registration/search/discrete_start.h>
+
+#include <chrono>
+#include <cmath>
+#include <utility>
+
+#include <freeflow/deform/field_algebra.h>
+#include <freeflow/deform/field_operations.h>
+#include <freeflow/registration/levels/with_prepared.h>
+#include <freeflow/registration/search/discrete_start_body.h>
+#include <freeflow/registration/search/search_images.h>
+
+namespace freeflow {
+
+namespace {
+
+constexpr int coarse_cell = 4, fine_cell = 2;  // voxels
+constexpr int fine_reach = 3;                  // voxels about the coarse result
+constexpr int consistency_rounds = 15;
+const std::vector<double> weights = {0.003, 0.01, 0.03, 0.1};
+
+/// A displacement and the other direction's, in voxels of their own grid.
+struct Pair {
+  DisplacementField forth, back;
+
+  /// Halves what they do not undo of each other, again and again: u <- (u - v o (id + u)) / 2.
+  void make_consistent(Context& ctx) {
+    for (int k = 0; k < consistency_rounds; ++k) {
+      DisplacementField next =
+          linear_combination(ctx, 1, forth, -0.5, compose(ctx, forth, back));
+      back = linear_combination(ctx, 1, back, -0.5, compose(ctx, back, forth));
+      forth = std::move(next);
+    }
+  }
+};
+
+Pair search_coarse(Context& ctx, const WorkingImages& images, const StopRequest& stop) {
+  const SearchImages both = images.images();
+  const DisplacementSearch search(ctx, images.cells(coarse_cell), coarse_cell, images.window());
+  const auto found = [&](const SearchImages& in) {
+    stop_if(stop);
+    return scale(ctx, 1.0 / coarse_cell, search.run(ctx, in, weights));
+  };
+  Pair u;
+  u.forth = found(both);
+  u.back = found(both.swapped());
+  return u;
+}
+
+Pair search_fine(Context& ctx, const WorkingImages& images, const Pair& coarse,
+                 const StopRequest& stop) {
+  const SearchImages both = images.images();
+  const Geometry cells = images.cells(fine_cell);
+  const DisplacementSearch search(ctx, cells, fine_cell,
+                                  {{fine_reach, fine_reach, fine_reach}, 1});
+  const auto found = [&](const SearchImages& in, const DisplacementField& about) {
+    stop_if(stop);
+    return scale(ctx, 1.0 / fine_cell,
+                 search.refine(ctx, in, weights,
+                               scale(ctx, fine_cell, resample(ctx, about, cells))));
+  };
+  Pair u;
+  u.forth = found(both, coarse.forth);
+  u.back = found(both.swapped(), coarse.back);
+  return u;
+}
+
+StartRecord measure(Context& ctx, const WorkingImages& images, const DisplacementField& u) {
+  const SearchImages both = images.images();
+  const Extent core{both.fixed.extent.x - 2 * both.margin[0],
+                    both.fixed.extent.y - 2 * both.margin[1],
+                    both.fixed.extent.z - 2 * both.margin[2]};
+  const std::size_t cells = u.extent().count();
+  const ReduceWorkspace work(ctx, core.count(), 3);
+  const Buffer<double> sums(ctx, 5);
+  const StartFitBody fit{{},
+                         both.fixed,
+                         both.moving,
+                         core,
+                         {both.margin[0], both.margin[1], both.margin[2]},
+                         fine_cell,
+                         u.view()};
+  reduce(ctx, core.count(), 3, fit, work, sums.data());
+  SquaredLength length{u.view(), {}};
+  for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
+  reduce(ctx, cells, 1, SquaredLengthSumBody{{}, length}, work, sums.data() + 3);
+  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 4);
+  const std::vector<double> s = sums.to_host(ctx);
+  StartRecord record;
+  record.object_mm = images.object_mm();
+  record.voxel_mm = images.voxel_mm().minCoeff();
+  record.cost_before = s[2] > 0 ? s[0] / s[2] : 0.0;
+  record.cost_after = s[2] > 0 ? s[1] / s[2] : 0.0;
+  record.root_mean_square_mm = std::sqrt(s[3] / double(cells));
+  record.largest_mm = std::sqrt(s[4]);
+  return record;
+}
+
+}  // namespace
+
+std::optional<StartKind> parse_start(std::string_view name) {
+  if (name == "auto") return StartKind::automatic;
+  if (name == "discrete") return StartKind::discrete;
+  if (name == "none") return StartKind::none;
+  return {};
+}
+
+void DiscreteStartOptions::validate() const {
+  require(reach >= 0.02 && reach <= 0.4,
+          "DiscreteStartOptions::reach must lie between 0.02 and 0.4 of the image's sides");
+  require(voxels >= 16 && voxels <= 128,
+          "DiscreteStartOptions::voxels must lie between 16 and 128");
+}
+
+void judge(StartRecord& r) {
+  constexpr double large = 0.03, agreement = 0.25, gain = 0.2;
+  r.taken = false;
+  if (r.root_mean_square_mm < large * r.object_mm)
+    r.reason = "the motion is small";
+  else if (r.inconsistency_mm > agreement * r.root_mean_square_mm)
+    r.reason = "the two directions disagree";
+  else if (!(r.cost_after < (1 - gain) * r.cost_before))
+    r.reason = "the images match little better for it";
+  else {
+    r.taken = true;
+    r.reason = "the motion is large, both directions find it and the images match better for it";
+  }
+}
+
+DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                             const Eigen::Affine3d& affine, const DiscreteStartOptions& options,
+                             Observer* observer) {
+  const auto begin = std::chrono::steady_clock::now();
+  options.validate();
+  require(affine.matrix().allFinite() && std::abs(affine.linear().determinant()) > 1e-6,
+          "the affine of a discrete start is not invertible");
+  const StopRequest stop = observer ? observer->stop_request() : StopRequest{};
+  const WorkingImages images(ctx, fixed, moving, affine, options.voxels, options.reach);
+  Pair u = search_coarse(ctx, images, stop);
+  const double disagreement = inverse_residual(ctx, u.forth, u.back).mean_voxels;
+  u.make_consistent(ctx);
+  u = search_fine(ctx, images, u, stop);
+  u.make_consistent(ctx);
+  DiscreteStart start{std::move(u.forth), {}};
+  start.record = measure(ctx, images, start.displacement);
+  start.record.inconsistency_mm = disagreement * coarse_cell * std::cbrt(images.voxel_mm().prod());
+  judge(start.record);
+  start.record.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return start;
+}
+
+DiscreteStart discrete_start(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                             const Eigen::Affine3d& affine, const DiscreteStartOptions& options,
+                             const Masks& masks, Observer* observer) {
+  options.validate();
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return discrete_start(ctx, f, m, affine, options, observer);
+  });
+}
+
+}  // namespace freeflow

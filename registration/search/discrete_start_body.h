@@ -1,0 +1,63 @@
+// Private: how well a displacement on cells brings two grids of descriptors together, and how large
+// it is.
+#pragma once
+
+#include <cmath>
+
+#include <freeflow/core/reduce.h>
+#include <freeflow/deform/sampling_body.h>
+#include <freeflow/registration/search/displacement_search_body.h>
+
+namespace freeflow {
+
+/// Terms: the sum of the voxels' mean squares without the displacement, the same with it, the number
+/// of voxels that have both.
+struct StartFitBody : SumBody {
+  VolumeView<const MindRecord> fixed, moving;
+  Extent core;
+  int margin[3], width;
+  FieldView<const float> u;  // voxels of the cells' grid
+
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    const int x = int(i % core.x), y = int(i / core.x % core.y),
+              z = int(i / (std::size_t(core.x) * core.y));
+    const int px = x + margin[0], py = y + margin[1], pz = z + margin[2];
+    const MindRecord f = fixed(px, py, pz);
+    search::Squares before, after;
+    search::add_squares(f, moving(px, py, pz), before);
+    const float scale = 1.0f / float(width), half = 0.5f * float(width - 1);
+    const Vec3f p{(float(x) - half) * scale, (float(y) - half) * scale, (float(z) - half) * scale};
+    const auto moved = [&](int c, int at) {
+      return at + int(floorf(sample_linear_clamped(u.plane(c), p) * float(width) + 0.5f));
+    };
+    search::add_squares(f, search::record_at(moving, moved(0, px), moved(1, py), moved(2, pz)),
+                        after);
+    if (before.channels == 0 || after.channels == 0) return 0;
+    if (term == 2) return 1;
+    const search::Squares& s = term == 0 ? before : after;
+    return double(s.sum) / (65025.0 * double(s.channels));
+  }
+};
+
+struct SquaredLength {
+  FieldView<const float> u;
+  float spacing[3];
+  FREEFLOW_HD double of(std::size_t i) const {
+    double sum = 0;
+    for (int c = 0; c < 3; ++c) {
+      const double mm = double(u.data[std::size_t(c) * u.extent.count() + i]) * double(spacing[c]);
+      sum = fma_(mm, mm, sum);
+    }
+    return sum;
+  }
+};
+struct SquaredLengthSumBody : SumBody {
+  SquaredLength length;
+  FREEFLOW_HD double operator()(std::size_t i, int) const { return length.of(i); }
+};
+struct LargestSquaredLengthBody : MaxBody {
+  SquaredLength length;
+  FREEFLOW_HD double operator()(std::size_t i, int) const { return length.of(i); }
+};
+
+}  // namespace freeflow

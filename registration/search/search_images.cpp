@@ -1,0 +1,73 @@
+#include <freeflow/registration/search/search_images.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/regularize/gaussian.h>
+#include <freeflow/similarity/mind.h>
+
+namespace freeflow {
+
+namespace {
+
+constexpr int widest_cell = 4;  // voxels
+
+Eigen::Vector3d sides_of(const Geometry& g) {
+  return g.spacing.cwiseProduct(Eigen::Vector3d(g.extent.x, g.extent.y, g.extent.z));
+}
+
+/// Voxels merged along each axis to come near a size.
+Factors factors_near(const Geometry& g, double mm) {
+  Factors f;
+  for (int a = 0; a < 3; ++a)
+    f[a] = std::clamp(int(std::lround(mm / g.spacing[a])), 1, std::max(1, g.extent[a] / 8));
+  return f;
+}
+
+}  // namespace
+
+WorkingImages::WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                             const Eigen::Affine3d& affine, double voxels, double reach)
+    : object_mm_(std::cbrt(sides_of(fixed.geometry()).prod())) {
+  const double mm = object_mm_ / voxels,
+               moving_mm = mm * std::cbrt(std::abs(affine.linear().determinant()));
+  const PreparedImage::Steps to_fixed{factors_near(fixed.geometry(), mm)},
+      to_moving{factors_near(moving.geometry(), moving_mm)};
+  core_ = decimated(fixed.geometry(), to_fixed[0]);
+  const Extent n = core_.extent;
+  const double farthest = reach * std::max({n.x, n.y, n.z});
+  window_.step = std::max(1, int(std::ceil(farthest / SearchWindow::largest_reach)));
+  grid_ = core_;
+  for (int a = 0; a < 3; ++a) {
+    window_.reach[a] = std::clamp(int(std::ceil(reach * n[a] / window_.step)), 1,
+                                  SearchWindow::largest_reach);
+    margin_[a] = window_.reach[a] * window_.step + widest_cell;
+  }
+  grid_.extent = {n.x + 2 * margin_[0], n.y + 2 * margin_[1], n.z + 2 * margin_[2]};
+  grid_.origin = core_.index_to_world() * Eigen::Vector3d(-margin_[0], -margin_[1], -margin_[2]);
+  fixed_ = describe(ctx, fixed, to_fixed, Eigen::Affine3d::Identity(), "the fixed image");
+  moving_ = describe(ctx, moving, to_moving, affine, "the moving image");
+}
+
+Buffer<MindRecord> WorkingImages::describe(Context& ctx, PreparedImage& image,
+                                           const PreparedImage::Steps& steps,
+                                           const Eigen::Affine3d& world, const char* what) const {
+  const IntensityRange& range = image.range(ctx, {}, what);
+  const Volume<float> on_grid = warp(ctx, image.level(ctx, steps), grid_, world, nullptr,
+                                     Interpolation::linear, NAN);
+  return mind_descriptors(ctx, on_grid, range, {});
+}
+
+SearchImages WorkingImages::images() const {
+  return {{fixed_.data(), grid_.extent},
+          {moving_.data(), grid_.extent},
+          {margin_[0], margin_[1], margin_[2]},
+          core_.spacing};
+}
+
+Geometry WorkingImages::cells(int width) const {
+  return decimated(core_, {width, width, width});
+}
+
+}  // namespace freeflow
