@@ -36,8 +36,7 @@ constexpr const char* example =
 
 struct FluidregOptions {
   CommonOptions common;
-  std::string model = "flow", sigma_update = "1.7vox", sigma_field, smoother = "auto",
-              velocity = "gaussian";
+  std::string model = "flow", sigma_update, sigma_field, smoother = "auto", velocity = "gaussian";
   Viscosity viscosity;
   double step = FlowOptions{}.step, kl = FlowOptions{}.kl;
   std::string force_kernel = "reuse", demons = "log";
@@ -56,9 +55,9 @@ po::options_description all_options(FluidregOptions& o) {
                               "composed; or Thirion's, added")(
           "symmetric", po::bool_switch(&o.symmetric),
           "flow, log-domain demons: both images pull on one field, so that swapped images give the "
-          "inverse")("sigma-update", text(o.sigma_update)->value_name("1.7vox|3mm"),
+          "inverse")("sigma-update", po::value(&o.sigma_update)->value_name("1.7vox|3mm"),
                      "Gaussian smoothing of every step, in the level's smallest voxel side or mm: "
-                     "larger is stiffer")(
+                     "larger is stiffer (default 1.7vox, fluid 3vox)")(
           "sigma-field", po::value(&o.sigma_field)->value_name("0.6vox|1mm"),
           "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' "
           "voxels of the level or mm, one value or "
@@ -121,7 +120,7 @@ FieldSigmas field_sigmas(const FluidregOptions& o) {
 
 void set_steps(const FluidregOptions& o, StepOptions& options) {
   apply_common(o.common, options);
-  options.sigma_update = parse_sigma("sigma-update", o.sigma_update);
+  if (!o.sigma_update.empty()) options.sigma_update = parse_sigma("sigma-update", o.sigma_update);
   options.step = o.step;
   options.smoother =
       chosen(parse_smoother(o.smoother), "smoother", o.smoother, "recursive, separable, fft, auto");

@@ -48,8 +48,7 @@ LatticePlan plan_lattice(const Geometry& fixed, const std::vector<Factors>& fact
 
 int FfdOptions::iterations_of_level(int level) const {
   if (!iterations.empty()) return given_iterations(level);
-  const int above_finest = levels - 1 - level;
-  return above_finest == 0 ? 20 : above_finest == 1 ? 60 : 100;
+  return level + 1 == levels ? 30 : 100;
 }
 
 void FfdOptions::validate() const {
@@ -88,8 +87,7 @@ class FfdRun : public LevelLoop {
     if (l > options_.first_level) lattice_ = lattice_.refined(ctx_, plan_.refine[l]);
     if (l != options_.first_level) return;
     for (int k = 1; k <= l; ++k) lattice_ = lattice_.refined(ctx_, plan_.refine[k]);
-    if (options_.initial_displacement)
-      lattice_.interpolate(ctx_, *options_.initial_displacement);
+    if (options_.initial_displacement) lattice_.interpolate(ctx_, *options_.initial_displacement);
   }
 
   int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }

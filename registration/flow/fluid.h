@@ -25,7 +25,11 @@
 
 namespace freeflow {
 
+/// Of StepOptions: sigma_update is 3 voxels. A fluid forgets its displacement, so nothing but the
+/// smoothness of every step keeps noise out.
 struct FluidOptions : StepOptions {
+  FluidOptions() { sigma_update = {3}; }
+
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;  ///< of the Navier velocity
   /// weight of the symmetric Kullback-Leibler term (symmetric_kl.h) beside the measure
