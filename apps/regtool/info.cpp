@@ -28,7 +28,8 @@ void print_field(Context& ctx, const HostField& field) {
   const JacobianStatistics j = jacobian_statistics(ctx, u);
   print_geometry(field.geometry);
   std::printf("length     %.3f mm on average\n", mean_length_mm(ctx, u));
-  std::printf("Jacobian   %.4f to %.4f, %zu folded voxels\n", j.min, j.max, j.folded_voxels);
+  std::printf("Jacobian   %.4f to %.4f, at corners from %.4f, %zu folded voxels\n", j.min, j.max,
+              j.corner_min, j.folded_voxels);
 }
 
 void print_affine(const Eigen::Affine3d& affine) {
