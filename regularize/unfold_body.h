@@ -104,7 +104,7 @@ struct OpenCornersBody {
         if (axis == which) mine[c] = g[c];
       }
     }
-    for (int c = 0; c < 3; ++c) squared = fma_(own[c], own[c], squared);
+    for (const float g : own) squared = fma_(g, g, squared);
     const float share = (target - determinant) / squared;
     for (int c = 0; c < 3; ++c)
       wish.sum[c] = fma_(share, which == 3 ? own[c] : mine[c], wish.sum[c]);
