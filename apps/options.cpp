@@ -45,14 +45,19 @@ po::options_description common_options(CommonOptions& v) {
        "says, which is all there is after a "
        "displacement");
   match.add_options()  //
-      ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc"),
+      ("similarity,s", text(v.similarity)->value_name("nmi|mi|cr|ssd|lncc|mind"),
        "nmi, mi: any modalities; cr: one intensity follows from the other; lncc: one modality, any "
-       "shading; ssd: same modality and scale")("bins", number(v.bins)->value_name("N"),
-                                                "histogram bins per axis (nmi, mi, cr), 16 to 256")(
+       "shading; mind: any modalities, any shading; ssd: same modality and scale")(
+          "bins", number(v.bins)->value_name("N"),
+          "histogram bins per axis (nmi, mi, cr), 16 to 256")(
           "estimator", text(v.estimator)->value_name("parzen|parzen_both|partial_volume|hard"),
           "estimate of the joint density (nmi, mi)")(
           "lncc-radius", number(v.lncc_radius)->value_name("N"),
           "radius of the window of lncc in voxels of the level, 1 to 64")(
+          "mind-radius", number(v.mind_radius)->value_name("N"),
+          "radius of the patches of mind in voxels of the level, 1 to 16")(
+          "mind-dilation", number(v.mind_dilation)->value_name("N"),
+          "distance of the neighbours of mind in voxels of the level, 1 to 16")(
           "histogram-scheme", text(v.histogram_scheme)->value_name("NAME"),
           "how the GPU counts for nmi and mi (--list-schemes)")(
           "ratio-scheme", text(v.ratio_scheme)->value_name("NAME"),
@@ -179,6 +184,8 @@ SimilarityChoice similarity_choice(const CommonOptions& o) {
       o.cr_of_fixed ? RatioDirection::fixed_given_moving : RatioDirection::moving_given_fixed;
   c.border_mm = o.cr_border;
   c.lncc_radius = o.lncc_radius;
+  c.mind_radius = o.mind_radius;
+  c.mind_dilation = o.mind_dilation;
   return c;
 }
 
@@ -203,11 +210,12 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 
 std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {
   const bool information = o.similarity == "nmi" || o.similarity == "mi",
-             ratio = o.similarity == "cr", local = o.similarity == "lncc";
+             ratio = o.similarity == "cr", local = o.similarity == "lncc",
+             context = o.similarity == "mind";
   const std::pair<const char*, bool> looked_at[] = {
       {"bins", information || ratio}, {"estimator", information}, {"histogram-scheme", information},
       {"ratio-scheme", ratio},        {"cr-of-fixed", ratio},     {"cr-border", ratio},
-      {"lncc-radius", local}};
+      {"lncc-radius", local},         {"mind-radius", context},   {"mind-dilation", context}};
   std::vector<std::string> warnings;
   for (const auto& [option, used] : looked_at)
     if (!used && !found[option].defaulted())
@@ -236,7 +244,7 @@ void validate(const CommonOptions& o) {
   require(!o.moving.empty(), "name the moving image with -m FILE");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
   require(parse_similarity(o.similarity).has_value(),
-          "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc");
+          "--similarity '" + o.similarity + "' is not one of nmi, mi, cr, ssd, lncc, mind");
   require(parse_histogram_scheme(o.histogram_scheme).has_value(),
           "--histogram-scheme '" + o.histogram_scheme + "' is unknown; --list-schemes names them");
   require(parse_ratio_scheme(o.ratio_scheme).has_value(),

@@ -21,7 +21,9 @@ struct CommonOptions {
   std::string linear = "affine";
   std::string similarity = "nmi", estimator = "parzen", histogram_scheme = "auto",
               ratio_scheme = "auto";
-  int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius;
+  int bins = 64, lncc_radius = SimilarityChoice{}.lncc_radius,
+      mind_radius = SimilarityChoice{}.mind_radius,
+      mind_dilation = SimilarityChoice{}.mind_dilation;
   bool cr_of_fixed = false;
   double cr_border = 0;
   int levels = 3;

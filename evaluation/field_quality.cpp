@@ -27,8 +27,7 @@ struct HostPlanes {
 };
 
 Eigen::Vector3d vector_at(const Field& u, int x, int y, int z) {
-  const std::size_t i = u.extent.offset(x, y, z), n = u.extent.count();
-  return {u.data[i], u.data[i + n], u.data[i + 2 * n]};
+  return vector_on_host(u, u.extent.offset(x, y, z));
 }
 
 /// d(x + u) / d(an axis), per voxel, from `down` voxels before to `up` after.

@@ -49,7 +49,7 @@ std::string reason_of(const itk::ExceptionObject& error) {
   return "ITK says: " + text;
 }
 
-StoredType stored_type_of(const std::string& path, ComponentType type) {
+std::optional<StoredType> stored_type_of(ComponentType type) {
   constexpr std::pair<ComponentType, StoredType> table[] = {
       {ComponentType::UCHAR, StoredType::uint8},      {ComponentType::CHAR, StoredType::int8},
       {ComponentType::USHORT, StoredType::uint16},    {ComponentType::SHORT, StoredType::int16},
@@ -59,6 +59,11 @@ StoredType stored_type_of(const std::string& path, ComponentType type) {
       {ComponentType::ULONGLONG, StoredType::uint64}, {ComponentType::LONGLONG, StoredType::int64}};
   for (const auto& [itk_type, stored] : table)
     if (itk_type == type) return stored;
+  return std::nullopt;
+}
+
+StoredType require_stored_type(const std::string& path, ComponentType type) {
+  if (const std::optional<StoredType> stored = stored_type_of(type)) return *stored;
   fail_reading(path, "its voxel type is not supported; save it as float");
 }
 
@@ -145,6 +150,32 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
   }
 }
 
+ItkHeader read_itk_header(const std::string& path, FileFormat format) {
+  using Pixel = itk::ImageIOBase::IOPixelType;
+  try {
+    const auto io = make_io(path, format);
+    io->ReadImageInformation();
+    ItkHeader header;
+    for (unsigned axis = 0; axis < io->GetNumberOfDimensions(); ++axis)
+      header.size.push_back(std::int64_t(io->GetDimensions(axis)));
+    while (header.size.size() > 3 && header.size.back() == 1) header.size.pop_back();
+    header.components = int(io->GetNumberOfComponents());
+    const Pixel pixel = io->GetPixelType();
+    header.voxels = pixel == Pixel::RGB       ? "RGB colours"
+                    : pixel == Pixel::RGBA    ? "RGBA colours"
+                    : pixel == Pixel::COMPLEX ? "complex numbers"
+                    : header.components > 1   ? "vectors"
+                                              : "scalars";
+    header.stored_type = "an unknown type";
+    for (const auto& [word, type] : stored_type_words)
+      if (stored_type_of(io->GetComponentType()) == type) header.stored_type = word;
+    if (header.size.size() >= 3) header.geometry = geometry_of(*io);
+    return header;
+  } catch (const itk::ExceptionObject& error) {
+    fail_reading(path, reason_of(error));
+  }
+}
+
 ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent content) {
   try {
     const auto io = make_io(path, format);
@@ -156,7 +187,7 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
     image.components = int(io->GetNumberOfComponents());
     image.volumes = volumes_of(path, *io);
     image.colours = is_coloured(*io);
-    image.stored_type = stored_type_of(path, io->GetComponentType());
+    image.stored_type = require_stored_type(path, io->GetComponentType());
     io->SetIORegion(whole_region(*io));
     image.bytes.resize(std::size_t(io->GetImageSizeInBytes()));
     io->Read(image.bytes.data());

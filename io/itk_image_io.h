@@ -2,6 +2,7 @@
 // factory is involved.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -29,6 +30,16 @@ struct ItkBytes {
   StoredType stored_type = StoredType::float32;
   std::vector<unsigned char> bytes;
 };
+
+/// What a header declares, of any number of dimensions and any kind of voxel, in words.
+struct ItkHeader {
+  std::vector<std::int64_t> size;
+  int components = 1;
+  std::string voxels, stored_type;   // "vectors", "float32"
+  std::optional<Geometry> geometry;  // not for 2-D
+};
+/// Throws IoError.
+ItkHeader read_itk_header(const std::string& path, FileFormat format);
 
 /// What ITK reads from the header of a volume; nothing when ITK refuses it for want of an
 /// orthonormal direction. Throws IoError.

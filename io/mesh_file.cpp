@@ -2,24 +2,32 @@
 
 #include <vtkCellArray.h>
 #include <vtkCellArrayIterator.h>
+#include <vtkCellData.h>
 #include <vtkCleanPolyData.h>
 #include <vtkErrorCode.h>
 #include <vtkFloatArray.h>
 #include <vtkFlyingEdges3D.h>
 #include <vtkImageData.h>
 #include <vtkNew.h>
-#include <vtkOBJReader.h>
+#include <vtkOBJWriter.h>
 #include <vtkPLYReader.h>
 #include <vtkPLYWriter.h>
 #include <vtkPointData.h>
 #include <vtkPoints.h>
 #include <vtkPolyData.h>
 #include <vtkPolyDataReader.h>
+#include <vtkPolyDataWriter.h>
 #include <vtkSTLReader.h>
+#include <vtkSTLWriter.h>
+#include <vtkSmartPointer.h>
 #include <vtkTriangleFilter.h>
+#include <vtkVersionMacros.h>
+
+#include <type_traits>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/obj_file.h>
 #include <freeflow/io/ply_check.h>
 
 namespace freeflow {
@@ -59,26 +67,81 @@ void check_corners(const std::string& path, vtkPolyData* data) {
   }
 }
 
+using Surface = vtkSmartPointer<vtkPolyData>;
+
 template <class Reader>
-TriangleMesh read_with(const std::string& path) {
+Surface read_with(const std::string& path) {
   vtkNew<Reader> reader;
   reader->SetFileName(path.c_str());
+  if constexpr (std::is_same_v<Reader, vtkPLYReader>)
+    reader->SetDuplicatePointsForFaceTexture(false);  // vertices keep their number
   reader->Update();
   if (reader->GetErrorCode() != vtkErrorCode::NoError)
     fail_reading(path, std::string("VTK says: ") +
                            vtkErrorCode::GetStringFromErrorCode(reader->GetErrorCode()));
   check_corners(path, reader->GetOutput());
+  return reader->GetOutput();
+}
+
+Surface to_vtk(const ObjMesh& mesh) {
+  vtkNew<vtkPoints> points;
+  points->SetNumberOfPoints(vtkIdType(mesh.vertices.size()));
+  for (std::size_t i = 0; i < mesh.vertices.size(); ++i)
+    points->SetPoint(vtkIdType(i), mesh.vertices[i].data());
+  vtkNew<vtkCellArray> faces;
+  for (const std::vector<int>& face : mesh.faces) {
+    faces->InsertNextCell(int(face.size()));
+    for (const int corner : face) faces->InsertCellPoint(corner);
+  }
+  Surface surface = Surface::New();
+  surface->SetPoints(points);
+  surface->SetPolys(faces);
+  return surface;
+}
+
+constexpr const char* known_meshes =
+    "its extension names no known mesh; use .ply, .stl, .obj or .vtk";
+
+Surface read_surface(const std::string& path) {
+  size_of_readable_file(path);
+  vtkObject::GlobalWarningDisplayOff();  // what is wrong is said once, by us
+  if (has_extension(path, ".ply")) {
+    check_ply(path);
+    return read_with<vtkPLYReader>(path);
+  }
+  if (has_extension(path, ".stl")) return read_with<vtkSTLReader>(path);
+  if (has_extension(path, ".obj")) return to_vtk(read_obj(path));
+  if (has_extension(path, ".vtk")) return read_with<vtkPolyDataReader>(path);
+  fail_reading(path, known_meshes);
+}
+
+/// Polygons and strips as triangles, over the same points.
+Surface triangulated(vtkPolyData* surface) {
   vtkNew<vtkTriangleFilter> triangles;
-  triangles->SetInputConnection(reader->GetOutputPort());
+  triangles->SetInputData(surface);
   triangles->PassVertsOff();
   triangles->PassLinesOff();
-  vtkNew<vtkCleanPolyData> clean;
-  clean->SetInputConnection(triangles->GetOutputPort());
-  clean->SetTolerance(0);
-  clean->Update();
-  TriangleMesh mesh = from_vtk(clean->GetOutput());
-  if (mesh.triangles.empty()) fail_reading(path, "it holds no triangles, or VTK cannot read them");
-  return mesh;
+  triangles->Update();
+  return triangles->GetOutput();
+}
+
+template <class Writer>
+void write_with(const std::string& path, Writer& writer) {
+  writer.SetFileName(path.c_str());
+  if (writer.Write() != 1 || writer.GetErrorCode() != vtkErrorCode::NoError)
+    fail_writing(path, "VTK cannot write it; is the disk full?");
+}
+
+void write_ply(const std::string& path, vtkPolyData* surface) {
+  vtkNew<vtkPLYWriter> writer;
+  writer->SetInputData(surface);
+  writer->SetFileTypeToBinary();
+  for (const char* colours : {"RGB", "RGBA"})  // as VTK's reader names them
+    if (surface->GetPointData()->HasArray(colours)) {
+      writer->SetArrayName(colours);
+      writer->SetEnableAlpha(std::string(colours) == "RGBA");
+    }
+  write_with(path, *writer);
 }
 
 }  // namespace
@@ -91,16 +154,13 @@ bool is_mesh_name(const std::string& path) {
 }
 
 TriangleMesh read_mesh(const std::string& path) {
-  size_of_readable_file(path);
-  vtkObject::GlobalWarningDisplayOff();  // what is wrong is said once, by us
-  if (has_extension(path, ".ply")) {
-    check_ply(path);
-    return read_with<vtkPLYReader>(path);
-  }
-  if (has_extension(path, ".stl")) return read_with<vtkSTLReader>(path);
-  if (has_extension(path, ".obj")) return read_with<vtkOBJReader>(path);
-  if (has_extension(path, ".vtk")) return read_with<vtkPolyDataReader>(path);
-  fail_reading(path, "its extension names no known mesh; use .ply, .stl, .obj or .vtk");
+  vtkNew<vtkCleanPolyData> clean;
+  clean->SetInputData(triangulated(read_surface(path)));
+  clean->SetTolerance(0);
+  clean->Update();
+  TriangleMesh mesh = from_vtk(clean->GetOutput());
+  if (mesh.triangles.empty()) fail_reading(path, "it holds no triangles, or VTK cannot read them");
+  return mesh;
 }
 
 void write_mesh(const std::string& path, const TriangleMesh& mesh) {
@@ -112,11 +172,76 @@ void write_mesh(const std::string& path, const TriangleMesh& mesh) {
   vtkNew<vtkPolyData> data;
   data->SetPoints(points);
   data->SetPolys(polygons);
-  vtkNew<vtkPLYWriter> writer;
-  writer->SetInputData(data);
-  writer->SetFileName(path.c_str());
+  write_ply(path, data);
+}
+
+struct MovableMesh::Data {
+  Surface surface;
+};
+
+MovableMesh::MovableMesh(const std::string& path)
+    : data_(std::make_unique<Data>(Data{read_surface(path)})) {
+  Surface& surface = data_->surface;
+  if (surface->GetNumberOfPoints() == 0)
+    fail_reading(path, "it holds no vertices, or VTK cannot read them");
+  std::size_t number = 0;
+  for (const Eigen::Vector3d& v : vertices())
+    if (++number; !v.allFinite())
+      fail_reading(path, "its vertex " + std::to_string(number) + " is not finite");
+  if (surface->GetNumberOfStrips() > 0) surface = triangulated(surface);  // they cannot be turned
+}
+
+MovableMesh::~MovableMesh() = default;
+MovableMesh::MovableMesh(MovableMesh&&) noexcept = default;
+
+std::vector<Eigen::Vector3d> MovableMesh::vertices() const {
+  std::vector<Eigen::Vector3d> all(std::size_t(data_->surface->GetNumberOfPoints()));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    data_->surface->GetPoint(vtkIdType(i), all[i].data());
+  return all;
+}
+
+void MovableMesh::move_to(std::span<const Eigen::Vector3d> vertices) {
+  vtkPolyData& surface = *data_->surface;
+  require(vertices.size() == std::size_t(surface.GetNumberOfPoints()),
+          "a mesh keeps its number of vertices");
+  vtkNew<vtkPoints> points;
+  points->SetDataType(surface.GetPoints()->GetDataType());
+  points->SetNumberOfPoints(surface.GetNumberOfPoints());
+  for (std::size_t i = 0; i < vertices.size(); ++i)
+    points->SetPoint(vtkIdType(i), vertices[i].data());
+  surface.SetPoints(points);
+  surface.GetPointData()->SetNormals(nullptr);
+  surface.GetCellData()->SetNormals(nullptr);
+}
+
+void MovableMesh::turn_faces() {
+  vtkCellArray& faces = *data_->surface->GetPolys();
+  for (vtkIdType i = 0; i < faces.GetNumberOfCells(); ++i) faces.ReverseCellAtId(i);
+}
+
+void MovableMesh::write(const std::string& path) const {
+  if (has_extension(path, ".ply")) return write_ply(path, data_->surface);
+  if (has_extension(path, ".stl")) {
+    vtkNew<vtkSTLWriter> writer;
+    const Surface triangles = triangulated(data_->surface);
+    writer->SetInputData(triangles);
+    writer->SetFileTypeToBinary();
+    return write_with(path, *writer);
+  }
+  if (has_extension(path, ".obj")) {
+    vtkNew<vtkOBJWriter> writer;
+    writer->SetInputData(data_->surface);
+    return write_with(path, *writer);
+  }
+  if (!has_extension(path, ".vtk")) fail_writing(path, known_meshes);
+  vtkNew<vtkPolyDataWriter> writer;
+  writer->SetInputData(data_->surface);
   writer->SetFileTypeToBinary();
-  if (writer->Write() != 1) fail_writing(path, "VTK cannot write it; is the disk full?");
+#if VTK_VERSION_NUMBER >= VTK_VERSION_CHECK(9, 1, 0)
+  writer->SetFileVersion(vtkPolyDataWriter::VTK_LEGACY_READER_VERSION_4_2);  // which all can read
+#endif
+  write_with(path, *writer);
 }
 
 TriangleMesh iso_surface(const Geometry& geometry, const std::vector<float>& values, double iso) {

@@ -2,6 +2,8 @@
 // it. No VTK type appears in this header.
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,32 @@ TriangleMesh read_mesh(const std::string& path);
 
 /// Writes a binary .ply. Throws IoError.
 void write_mesh(const std::string& path, const TriangleMesh& mesh);
+
+/// A mesh as its file holds it, whose vertices move while the rest stays: their order, polygons of
+/// any number of corners, lines, and colours and values where the format written has a place for
+/// them (.obj: faces alone; .stl has no vertices of its own, so equal corners become one). Normals
+/// do not stay, as they would be wrong.
+class MovableMesh {
+ public:
+  /// Reads .ply, .stl, .obj or legacy .vtk. Throws IoError when the file is missing, damaged or
+  /// without vertices, when a vertex is not finite, or the build has no VTK.
+  explicit MovableMesh(const std::string& path);
+  ~MovableMesh();
+  MovableMesh(MovableMesh&&) noexcept;
+
+  std::vector<Eigen::Vector3d> vertices() const;
+  /// As many as there are.
+  void move_to(std::span<const Eigen::Vector3d> vertices);
+  /// The corners of every face in reverse, as a mirrored mesh needs for its normals to point
+  /// outwards.
+  void turn_faces();
+  /// In the format of the extension: binary, but .obj. Throws IoError.
+  void write(const std::string& path) const;
+
+ private:
+  struct Data;
+  std::unique_ptr<Data> data_;
+};
 
 /// Where `values` (x fastest) cross `iso`, as triangles in the world. Outside is where they are
 /// larger.

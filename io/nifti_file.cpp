@@ -82,14 +82,12 @@ void parse_sizes(NiftiHeader& header, const unsigned char* raw) {
     fail_reading(header.path, "its header declares a dimension of no volumes");
 }
 
-void parse_values(NiftiHeader& header, const unsigned char* raw) {
+/// What the values stand for.
+void parse_meaning(NiftiHeader& header, const unsigned char* raw) {
   const auto real = [&](int offset) { return double(load<float>(raw + offset, header.swapped)); };
   header.intent_code = load<std::int16_t>(raw + 68, header.swapped);
   const char* name = reinterpret_cast<const char*>(raw) + 328;
   header.intent_name.assign(name, strnlen(name, 16));
-  const int datatype = load<std::int16_t>(raw + 70, header.swapped);
-  header.stored_type = stored_type_of(header.path, datatype);
-  header.colour_channels = datatype == 128 ? 3 : datatype == 2304 ? 4 : 1;
   for (std::size_t i = 0; i < 3; ++i) header.intent_p[i] = float(real(56 + 4 * int(i)));
   for (std::size_t i = 0; i < 4; ++i) header.step[i] = float(real(92 + 4 * int(i)));
   header.units = raw[123];
@@ -98,7 +96,14 @@ void parse_values(NiftiHeader& header, const unsigned char* raw) {
     header.slope = slope;
     header.intercept = std::isfinite(real(116)) ? real(116) : 0;
   }
-  const double offset = real(108);
+}
+
+/// Of what type the values are and where in the file they begin.
+void parse_storage(NiftiHeader& header, const unsigned char* raw) {
+  const int datatype = load<std::int16_t>(raw + 70, header.swapped);
+  header.stored_type = stored_type_of(header.path, datatype);
+  header.colour_channels = datatype == 128 ? 3 : datatype == 2304 ? 4 : 1;
+  const double offset = load<float>(raw + 108, header.swapped);
   const bool one_file = header.data_path == header.header_path;
   if (!std::isfinite(offset) || offset < 0 || offset > 2147483647)
     fail_reading(header.path, "its header declares no usable data offset");
@@ -116,6 +121,21 @@ void require_usable(const NiftiHeader& header, const unsigned char* raw, int off
                    std::string("its header declares a ") + what + " that is not finite");
 }
 
+Eigen::Affine3d qform_of(const unsigned char* raw, bool swapped) {
+  const auto real = [&](std::size_t offset) { return double(load<float>(raw + offset, swapped)); };
+  const Eigen::Vector3d bcd(real(256), real(260), real(264));
+  // The root magnifies the rounding of floats: of a half turn it makes 3e-4 radians. So less than
+  // this is nothing, as in NIfTI's own library.
+  const double a_squared = 1 - bcd.squaredNorm();
+  const double a = a_squared < 1e-7 ? 0 : std::sqrt(a_squared);
+  Eigen::Affine3d ras = Eigen::Affine3d::Identity();
+  const double handed = real(76) < 0 ? -1 : 1;
+  ras.linear() = Eigen::Quaterniond(a, bcd[0], bcd[1], bcd[2]).normalized().toRotationMatrix() *
+                 Eigen::Vector3d(real(80), real(84), handed * real(88)).asDiagonal();
+  ras.translation() = Eigen::Vector3d(real(268), real(272), real(276));
+  return Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)) * ras;
+}
+
 void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
   header.qform_code = load<std::int16_t>(raw + 252, header.swapped);
   header.sform_code = load<std::int16_t>(raw + 254, header.swapped);
@@ -123,10 +143,11 @@ void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
   if (header.qform_code > 0) require_usable(header, raw, 256, 6, "qform");
   if (header.sform_code > 0) require_usable(header, raw, 280, 12, "sform");
   // ITK 5.2 scales the voxel size of such a file but not its origin.
-  if (const int length_unit = raw[123] & 7; length_unit == 1 || length_unit == 3)
+  if (const int length_unit = header.units & 7; length_unit == 1 || length_unit == 3)
     fail_reading(header.path, std::string("its lengths are in ") +
                                   (length_unit == 1 ? "metres" : "micrometres") +
                                   "; convert it to millimetres");
+  header.qform = qform_of(raw, header.swapped);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) {
       const double ras = load<float>(raw + 280 + 16 * row + 4 * column, header.swapped);
@@ -152,24 +173,30 @@ std::uint64_t NiftiHeader::value_count() const {
   return count;
 }
 
-NiftiHeader read_nifti_header(const std::string& path, NiftiColours colours) {
-  NiftiHeader header;
+NiftiStart read_nifti_start(const std::string& path) {
+  NiftiStart start;
+  NiftiHeader& header = start.header;
+  const unsigned char* raw = start.bytes.data();
   header.path = path;
   name_files(header);
   size_of_readable_file(header.header_path);
-  const std::uint64_t data_bytes = size_of_readable_file(header.data_path);
-  unsigned char raw[header_bytes];
-  {
-    ByteSource source(path, header.header_path);
-    if (source.read(raw, header_bytes) < header_bytes)
-      fail_reading(path, "it ends within its header or is not a NIfTI file");
-  }
+  size_of_readable_file(header.data_path);
+  if (ByteSource(path, header.header_path).read(start.bytes.data(), header_bytes) < header_bytes)
+    fail_reading(path, "it ends within its header or is not a NIfTI file");
   header.swapped = find_byte_order(path, raw);
   parse_sizes(header, raw);
-  parse_values(header, raw);
+  parse_meaning(header, raw);
+  parse_orientation(header, raw);
+  return start;
+}
+
+NiftiHeader read_nifti_header(const std::string& path, NiftiColours colours) {
+  const NiftiStart start = read_nifti_start(path);
+  NiftiHeader header = start.header;
+  parse_storage(header, start.bytes.data());
   if (header.colour_channels > 1 && colours == NiftiColours::refused)
     fail_reading(path, "its voxels are RGB colours; save a scalar image");
-  parse_orientation(header, raw);
+  const std::uint64_t data_bytes = size_of_readable_file(header.data_path);
 
   if (header.size[5] != 1 || header.size[6] != 1 || header.size[3] * header.size[4] > 32767)
     fail_reading(path, "it has too many dimensions for an image or a displacement field");

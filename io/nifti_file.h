@@ -29,10 +29,11 @@ struct NiftiHeader {
   int intent_code = 0;
   std::array<float, 3> intent_p{};
   std::string intent_name;
-  std::array<float, 4> step{};  // of the dimensions after x, y, z
-  unsigned char units = 2;      // of lengths and times
-  int qform_code = 0, sform_code = 0;
-  Eigen::Affine3d sform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
+  std::array<float, 4> step{};                          // of the dimensions after x, y, z
+  unsigned char units = 2;                              // of lengths and times
+  int qform_code = 0, sform_code = 0;                   // where 0, the matrix says nothing
+  Eigen::Affine3d qform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
+  Eigen::Affine3d sform = Eigen::Affine3d::Identity();
   std::uint64_t data_offset = 0;
   bool swapped = false;  // the other byte order
 
@@ -40,6 +41,15 @@ struct NiftiHeader {
   /// Number of values: voxels times volumes times components times channels.
   std::uint64_t value_count() const;
 };
+
+/// The first bytes of a NIfTI-1 file, and of what they say all but the type of the voxels and where
+/// in the file they are: so voxels may be of any kind. Throws IoError when the file is no NIfTI-1
+/// or its sizes, qform or sform are no use.
+struct NiftiStart {
+  NiftiHeader header;
+  std::array<unsigned char, 348> bytes;
+};
+NiftiStart read_nifti_start(const std::string& path);
 
 enum class NiftiColours { refused, taken };
 

@@ -18,6 +18,15 @@ void write_mesh(const std::string& path, const TriangleMesh&) {
   fail_writing(path, how_to_get_meshes);
 }
 
+struct MovableMesh::Data {};
+MovableMesh::MovableMesh(const std::string& path) { fail_reading(path, how_to_get_meshes); }
+MovableMesh::~MovableMesh() = default;
+MovableMesh::MovableMesh(MovableMesh&&) noexcept = default;
+std::vector<Eigen::Vector3d> MovableMesh::vertices() const { return {}; }
+void MovableMesh::move_to(std::span<const Eigen::Vector3d>) {}
+void MovableMesh::turn_faces() {}
+void MovableMesh::write(const std::string& path) const { fail_writing(path, how_to_get_meshes); }
+
 TriangleMesh iso_surface(const Geometry&, const std::vector<float>&, double) {
   throw InvalidArgument(how_to_get_meshes);
 }

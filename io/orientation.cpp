@@ -13,18 +13,6 @@ namespace freeflow {
 
 namespace {
 
-/// Millimetres between the places that two maps give the same voxel, at its largest over the grid:
-/// at a corner, as both are affine.
-double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
-  double largest = 0;
-  for (int corner = 0; corner < 8; ++corner) {
-    const Eigen::Vector3d voxel((corner & 1) * (extent.x - 1), (corner >> 1 & 1) * (extent.y - 1),
-                                (corner >> 2) * (extent.z - 1));
-    largest = std::max(largest, (a * voxel - b * voxel).norm());
-  }
-  return largest;
-}
-
 std::string in_mm(double length) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g mm", length);
@@ -45,6 +33,16 @@ double deviation_from_orthonormal(const Eigen::Matrix3d& direction) {
 }
 
 }  // namespace
+
+double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
+  double largest = 0;  // at a corner, as both are affine
+  for (int corner = 0; corner < 8; ++corner) {
+    const Eigen::Vector3d voxel((corner & 1) * (extent.x - 1), (corner >> 1 & 1) * (extent.y - 1),
+                                (corner >> 2) * (extent.z - 1));
+    largest = std::max(largest, (a * voxel - b * voxel).norm());
+  }
+  return largest;
+}
 
 Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& warnings) {
   Geometry geometry;
@@ -69,7 +67,7 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   if (by_itk && header.sform_code > 0 && !(shift_mm < 0.05 * geometry.spacing.minCoeff()))
     warnings.push_back("'" + header.path +
                        "': qform and sform differ and ITK's rule takes the qform; programs that "
-                       "take the sform place voxels up to " +
+                       "take the sform (FSL, SPM, nibabel) place voxels up to " +
                        in_mm(shift_mm) + " elsewhere");
   return geometry;
 }

@@ -9,6 +9,9 @@
 
 namespace freeflow {
 
+/// Millimetres between the places that two maps give the same voxel, at its largest over the grid.
+double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Eigen::Affine3d& b);
+
 /// The grid of a NIfTI file by ITK's rule for sform and qform. An sform that ITK refuses is taken
 /// as it stands. Warns when another program that prefers the sform would place the voxels
 /// elsewhere, and when the file declares no orientation.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/itk_image_io.h>
@@ -188,7 +189,10 @@ SeriesReader::SeriesReader(const std::string& path) {
 
 SeriesReader::~SeriesReader() = default;
 
+void SeriesReader::prefetch() { ahead_ = read(); }
+
 std::vector<unsigned char> SeriesReader::read() {
+  if (!ahead_.empty()) return std::exchange(ahead_, {});
   std::vector<unsigned char> planes;
   if (planes_left_ == 0) return planes;
   planes.resize(layout_.geometry.extent.count() * std::size_t(layout_.planes_at_once) *

@@ -42,11 +42,14 @@ class SeriesReader {
   /// layout().stored_type in this machine's byte order. Empty after the last. Throws IoError when
   /// the file ends early or is damaged.
   std::vector<unsigned char> read();
+  /// Reads now what the next read() gives, while the caller waits for something else.
+  void prefetch();
 
   class Source;
 
  private:
   SeriesLayout layout_;
+  std::vector<unsigned char> ahead_;
   std::unique_ptr<Source> source_;
   int planes_left_ = 0;
 };

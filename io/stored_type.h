@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include <freeflow/core/error.h>
 
@@ -20,6 +21,14 @@ enum class StoredType {
   float32,
   float64
 };
+
+/// What the types are called.
+inline constexpr std::pair<const char*, StoredType> stored_type_words[] = {
+    {"uint8", StoredType::uint8},     {"int8", StoredType::int8},
+    {"uint16", StoredType::uint16},   {"int16", StoredType::int16},
+    {"uint32", StoredType::uint32},   {"int32", StoredType::int32},
+    {"uint64", StoredType::uint64},   {"int64", StoredType::int64},
+    {"float32", StoredType::float32}, {"float64", StoredType::float64}};
 
 /// Calls f with a value-initialised object of the C++ type that `type` names and returns what f
 /// returns.

@@ -9,6 +9,13 @@
 
 namespace freeflow {
 
+/// An intensity in parts of its range, about [-0.5, 0.5] and cut at -2 and 2; NaN where it is not
+/// finite.
+FREEFLOW_HD float in_parts_of_range(float v, float low, float per_unit) {
+  const float s = (v - low) * per_unit - 0.5f;
+  return is_finite(v) ? (s > -2.0f ? (s < 2.0f ? s : 2.0f) : -2.0f) : NAN;
+}
+
 struct FiniteCountBody : SumBody {
   const float* data;
   FREEFLOW_HD double operator()(std::size_t i, int) const { return is_finite(data[i]) ? 1.0 : 0.0; }

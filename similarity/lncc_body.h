@@ -15,14 +15,12 @@
 
 namespace freeflow {
 
-/// Intensity in parts of its range, about [-0.5, 0.5]; NaN where it is not finite.
 struct LnccIntensityBody {
   VolumeView<const float> image;
   VolumeView<float> out;
   float low, per_unit;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const float v = image(x, y, z), s = (v - low) * per_unit - 0.5f;
-    out(x, y, z) = is_finite(v) ? (s > -2.0f ? (s < 2.0f ? s : 2.0f) : -2.0f) : NAN;
+    out(x, y, z) = in_parts_of_range(image(x, y, z), low, per_unit);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <freeflow/similarity/correlation_ratio.h>
 #include <freeflow/similarity/lncc.h>
+#include <freeflow/similarity/mind.h>
 #include <freeflow/similarity/mutual_information.h>
 #include <freeflow/similarity/ssd.h>
 
@@ -13,6 +14,7 @@ std::optional<SimilarityKind> parse_similarity(std::string_view name) {
   if (name == "cr") return SimilarityKind::cr;
   if (name == "ssd") return SimilarityKind::ssd;
   if (name == "lncc") return SimilarityKind::lncc;
+  if (name == "mind") return SimilarityKind::mind;
   return std::nullopt;
 }
 
@@ -49,6 +51,8 @@ std::unique_ptr<SimilarityMeasure> make_similarity(const SimilarityChoice& c) {
     case SimilarityKind::ssd: return std::make_unique<Ssd>();
     case SimilarityKind::lncc:
       return std::make_unique<Lncc>(LnccOptions{LnccWindow::box, c.lncc_radius});
+    case SimilarityKind::mind:
+      return std::make_unique<Mind>(MindOptions{c.mind_radius, c.mind_dilation});
   }
   throw InvalidArgument("unknown similarity");
 }

@@ -14,11 +14,12 @@
 namespace freeflow {
 
 enum class SimilarityKind {
-  nmi,  ///< normalised mutual information: any modalities
-  mi,   ///< mutual information: any modalities
-  cr,   ///< correlation ratio: modalities where one intensity follows from the other
-  ssd,  ///< sum of squared differences: one modality and scale
-  lncc  ///< local correlation: one modality, whatever its shading
+  nmi,   ///< normalised mutual information: any modalities
+  mi,    ///< mutual information: any modalities
+  cr,    ///< correlation ratio: modalities where one intensity follows from the other
+  ssd,   ///< sum of squared differences: one modality and scale
+  lncc,  ///< local correlation: one modality, whatever its shading
+  mind   ///< self-similarity context: any modalities, whatever their shading
 };
 std::optional<SimilarityKind> parse_similarity(std::string_view name);
 std::optional<Estimator> parse_estimator(std::string_view name);
@@ -38,6 +39,8 @@ struct SimilarityChoice {
   RatioDirection ratio_direction = RatioDirection::moving_given_fixed;
   double border_mm = 0;            ///< cr: width of the border weighting, 0 for none
   int lncc_radius = 2;             ///< lncc: voxels of the level, 1 to 64
+  int mind_radius = 1;             ///< mind: of its patches, voxels of the level, 1 to 16
+  int mind_dilation = 2;           ///< mind: to the neighbours, voxels of the level, 1 to 16
   SimilarityFactory factory = {};  ///< a measure of one's own; then no other field counts
 
   /// Whether it is that measure of the library's.

@@ -48,7 +48,29 @@ class HostChain {
 
   Eigen::Vector3d operator()(const Eigen::Vector3d& point) const {
     Eigen::Vector3d p = first_ * point;
-    for (const Field& f : fields_) p = f.after * (p + f.displacement(p));
+    for (const Field& f : fields_) {
+      const Eigen::Vector3d index = f.to_index * p;
+      if (f.holds(index)) p += f.to_world * sample_on_host(f.view(), index);
+      p = f.after * p;
+    }
+    return p;
+  }
+
+  /// The same, with its derivative; on a face between voxels that of one side.
+  Eigen::Vector3d operator()(const Eigen::Vector3d& point, Eigen::Matrix3d& derivative) const {
+    Eigen::Vector3d p = first_ * point;
+    derivative = first_.linear();
+    for (const Field& f : fields_) {
+      const Eigen::Vector3d index = f.to_index * p;
+      if (f.holds(index)) {
+        const HostCell cell(f.extent, index);
+        p += f.to_world * sample_on_host(f.view(), cell);
+        derivative +=
+            f.to_world * gradient_on_host(f.view(), cell) * f.to_index.linear() * derivative;
+      }
+      p = f.after * p;
+      derivative = f.after.linear() * derivative;
+    }
     return p;
   }
 
@@ -60,11 +82,12 @@ class HostChain {
     Eigen::Matrix3d to_world;
     Eigen::Affine3d after;
 
-    Eigen::Vector3d displacement(const Eigen::Vector3d& world) const {
-      const Eigen::Vector3d p = to_index * world;
+    FieldView<const float> view() const { return {planes.data(), extent}; }
+    /// Outside the grid nothing is displaced.
+    bool holds(const Eigen::Vector3d& index) const {
       for (int a = 0; a < 3; ++a)
-        if (!(p[a] >= -0.5 && p[a] <= extent[a] - 0.5)) return Eigen::Vector3d::Zero();
-      return to_world * sample_on_host({planes.data(), extent}, p);
+        if (!(index[a] >= -0.5 && index[a] <= extent[a] - 0.5)) return false;
+      return true;
     }
   };
 
@@ -72,14 +95,67 @@ class HostChain {
   std::vector<Field> fields_;
 };
 
+/// The x that the chain takes to `wanted`, from a start; the length that remains goes to
+/// `residual_mm`. Newton's method, backtracking where a step gains nothing.
+Eigen::Vector3d newton(const HostChain& chain, const Eigen::Vector3d& wanted, Eigen::Vector3d x,
+                       double& residual_mm) {
+  constexpr int most_steps = 60;
+  constexpr double close_enough_mm = 1e-7;
+  Eigen::Matrix3d jacobian;
+  Eigen::Vector3d error = chain(x, jacobian) - wanted;
+  for (int k = 0; k < most_steps && error.norm() > close_enough_mm; ++k) {
+    const Eigen::Vector3d step = jacobian.partialPivLu().solve(error);
+    bool better = false;
+    for (double t = 1; t > 1e-3 && !better; t *= 0.5) {
+      const Eigen::Vector3d trial = x - t * step;
+      Eigen::Matrix3d there;
+      const Eigen::Vector3d left = chain(trial, there) - wanted;
+      better = left.norm() < error.norm();
+      if (better) x = trial, error = left, jacobian = there;
+    }
+    if (!better) break;
+  }
+  residual_mm = error.norm();
+  return x;
+}
+
+/// As newton(); where that is caught between steep places, what is asked for moves there from what
+/// is known, in steps that Newton's method can follow.
+Eigen::Vector3d solve(const HostChain& chain, const Eigen::Vector3d& wanted,
+                      const Eigen::Vector3d& start, double& residual_mm) {
+  Eigen::Vector3d direct = newton(chain, wanted, start, residual_mm);
+  if (residual_mm <= MappedBack::solved_mm) return direct;
+  constexpr double smallest_step = 1.0 / 256;
+  const Eigen::Vector3d known = chain(start);
+  Eigen::Vector3d x = start;
+  double left_mm = 0;
+  for (double reached = 0, step = 0.125; reached < 1;) {
+    const double next = std::min(1.0, reached + step);
+    const Eigen::Vector3d trial = newton(chain, known + next * (wanted - known), x, left_mm);
+    if (left_mm <= MappedBack::solved_mm) {
+      x = trial, reached = next, step *= 2;
+    } else if ((step *= 0.5) < smallest_step) {
+      return direct;
+    }
+  }
+  residual_mm = left_mm;
+  return x;
+}
+
 }  // namespace
+
+Eigen::Affine3d affine_part(const Transform& transform) {
+  Eigen::Affine3d affine = transform.first();
+  for (const Transform::Link& link : transform.links()) affine = link.after * affine;
+  return affine;
+}
 
 std::vector<Eigen::Vector3d> map_points(Context& ctx, const Transform& transform,
                                         std::span<const Eigen::Vector3d> points) {
   const HostChain chain(ctx, transform);
-  std::vector<Eigen::Vector3d> mapped;
-  mapped.reserve(points.size());
-  for (const Eigen::Vector3d& p : points) mapped.push_back(chain(p));
+  std::vector<Eigen::Vector3d> mapped(points.size());
+#pragma omp parallel for schedule(static) num_threads(ctx.threads())
+  for (std::size_t i = 0; i < points.size(); ++i) mapped[i] = chain(points[i]);
   return mapped;
 }
 
@@ -87,35 +163,24 @@ MappedBack map_points_back(Context& ctx, const Transform& transform,
                            std::span<const Eigen::Vector3d> points) {
   const HostChain chain(ctx, transform);
   // Without the fields the chain is an affine: a start from which most points need a few steps.
-  Eigen::Affine3d affine = transform.first();
-  for (const Transform::Link& link : transform.links()) affine = link.after * affine;
+  const Eigen::Affine3d affine = affine_part(transform);
   require(std::abs(affine.linear().determinant()) > 1e-12,
           "the transform's affine part is singular");
   const Eigen::Affine3d back = affine.inverse();
-  constexpr int most_steps = 60;
-  constexpr double h = 1e-3, close_enough = 1e-7;  // mm
   MappedBack result;
-  result.points.reserve(points.size());
-  for (const Eigen::Vector3d& wanted : points) {
-    Eigen::Vector3d x = back * wanted, error = chain(x) - wanted;
-    for (int k = 0; k < most_steps && error.norm() > close_enough; ++k) {
-      Eigen::Matrix3d jacobian;
-      for (int a = 0; a < 3; ++a) {
-        const Eigen::Vector3d step = h * Eigen::Vector3d::Unit(a);
-        jacobian.col(a) = (chain(x + step) - chain(x - step)) / (2 * h);
-      }
-      const Eigen::Vector3d newton = jacobian.partialPivLu().solve(error);
-      bool better = false;
-      for (double t = 1; t > 1e-3 && !better; t *= 0.5) {
-        const Eigen::Vector3d trial = x - t * newton, left = chain(trial) - wanted;
-        better = left.norm() < error.norm();
-        if (better) x = trial, error = left;
-      }
-      if (!better) break;
-    }
-    result.points.push_back(x);
-    result.largest_residual_mm = std::max(result.largest_residual_mm, error.norm());
+  result.points.resize(points.size());
+  double largest_mm = 0;
+  std::size_t unsolved = 0;
+#pragma omp parallel for schedule(dynamic, 1024) num_threads(ctx.threads()) \
+    reduction(max : largest_mm) reduction(+ : unsolved)
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    double residual_mm = 0;
+    result.points[i] = solve(chain, points[i], back * points[i], residual_mm);
+    largest_mm = std::max(largest_mm, residual_mm);
+    unsolved += residual_mm > MappedBack::solved_mm;
   }
+  result.largest_residual_mm = largest_mm;
+  result.unsolved_points = unsolved;
   return result;
 }
 

@@ -46,14 +46,19 @@ class Transform {
   std::vector<Link> links_;
 };
 
-/// Where the transform takes points of the fixed space, in double on the host. Copies the fields to
-/// the host.
+/// The transform without its fields: what holds for points beyond all grids.
+Eigen::Affine3d affine_part(const Transform& transform);
+
+/// Where the transform takes points of the fixed space, in double on the host, on the context's
+/// threads. Copies the fields to the host.
 std::vector<Eigen::Vector3d> map_points(Context& ctx, const Transform& transform,
                                         std::span<const Eigen::Vector3d> points);
 
 struct MappedBack {
   std::vector<Eigen::Vector3d> points;
   double largest_residual_mm = 0;  ///< of transform(point) against what was asked for
+  static constexpr double solved_mm = 1e-3;
+  std::size_t unsolved_points = 0;  ///< with a residual above solved_mm
 };
 
 /// The points of the fixed space that the transform takes to these points of the moving space, by

@@ -15,7 +15,7 @@ namespace freeflow::apps {
 void add_run_options(po::options_description& options, RunOptions& v) {
   options.add_options()  //
       ("device", po::value(&v.device)->default_value(v.device)->value_name("auto|cpu|cuda|cuda:N"),
-       "where to compute; auto takes the first GPU")  //
+       "where to compute; auto takes the first GPU (apply: where that is faster)")  //
       ("threads", po::value(&v.threads)->default_value(v.threads)->value_name("N"),
        "CPU threads, 0 for all")                                       //
       ("quiet,q", po::bool_switch(&v.quiet), "no warnings on stderr")  //
@@ -24,11 +24,13 @@ void add_run_options(po::options_description& options, RunOptions& v) {
 
 bool parse_regtool(int argc, const char* const* argv, const std::string& summary,
                    const std::string& example, const po::options_description& options,
-                   po::variables_map& found) {
+                   po::variables_map& found, const char* positional) {
+  po::positional_options_description words;
+  if (positional) words.add(positional, 1);
   try {
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
     po::store(
-        po::command_line_parser(argc, argv).options(options).positional({}).style(style).run(),
+        po::command_line_parser(argc, argv).options(options).positional(words).style(style).run(),
         found);
     if (found.count("help")) {
       std::cout << "regtool " << argv[0] << ": " << summary << "\n\n" << example << '\n' << options;

@@ -32,11 +32,12 @@ struct RunOptions {
 /// Adds --device, --threads, --quiet, --help.
 void add_run_options(boost::program_options::options_description& options, RunOptions& values);
 
-/// Parses; false when the help was asked for and printed. Throws InvalidArgument with the option.
+/// Parses; false when the help was asked for and printed. `positional` names the option that a word
+/// without one is of. Throws InvalidArgument with the option.
 bool parse_regtool(int argc, const char* const* argv, const std::string& summary,
                    const std::string& example,
                    const boost::program_options::options_description& options,
-                   boost::program_options::variables_map& found);
+                   boost::program_options::variables_map& found, const char* positional = nullptr);
 
 /// The file of "[FILE,1]" or FILE. Throws InvalidArgument for another form.
 std::string listed_file(const std::string& text);

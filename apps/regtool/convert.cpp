@@ -5,8 +5,7 @@
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
-#include <freeflow/io/image_file.h>
-#include <freeflow/io/transforms/transform_formats.h>
+#include <apps/regtool/transform_words.h>
 
 namespace po = boost::program_options;
 
@@ -27,22 +26,6 @@ constexpr const char* example =
     "  regtool convert -t out_1Warp.nii.gz -t out_0GenericAffine.mat --to itk "
     "--bids T1w:MNI152NLin2009cAsym -o sub-01\n"
     "A chain that a file of the other program cannot hold is refused: regtool compose it first.\n";
-
-std::string format_words(bool with_auto) {
-  std::string words = with_auto ? "auto" : "";
-  for (const TransformFormatInfo& f : transform_formats()) {
-    if (!words.empty()) words += '|';
-    words += f.word;
-  }
-  return words;
-}
-
-std::optional<TransformFormat> format_of(const std::string& option, const std::string& word) {
-  const std::optional<TransformFormat> format = parse_transform_format(word);
-  require(format || (option == "from" && word == "auto"),
-          "--" + option + " '" + word + "' is not one of " + format_words(option == "from"));
-  return format;
-}
 
 /// What --bids ends a name with. ITK's affines are text, as fMRIPrep keeps them.
 std::string extension_of(TransformFormat format, const HostTransform& chain) {
@@ -84,35 +67,27 @@ int regtool_convert(int argc, const char* const* argv) {
        "OUT is the start of a BIDS name, to which _from-FROM_to-TO_mode-image_xfm and an extension "
        "are added; FROM is the moving image's space, TO the fixed one's")  //
       ("from", po::value(&from)->default_value(from)->value_name("FORMAT"),
-       format_words(true).c_str())                                               //
-      ("to", po::value(&to)->value_name("FORMAT"), format_words(false).c_str())  //
+       transform_format_words(true).c_str())                                               //
+      ("to", po::value(&to)->value_name("FORMAT"), transform_format_words(false).c_str())  //
       ("fixed", po::value(&fixed)->value_name("IMAGE"),
        "the reference image, whose grid some formats need")                           //
       ("moving", po::value(&moving)->value_name("IMAGE"), "the image that is moved")  //
-      ("vectors",
-       po::value(&vectors)->default_value(vectors)->value_name("measured|displacements|positions"),
-       "what FSL's fields hold, which the file does not say");
+      ("vectors", po::value(&vectors)->default_value(vectors)->value_name(vectors_words),
+       about_vectors);
   add_run_options(options, run);
   po::variables_map found;
   if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
   require(!inputs.empty(), "name the transform with -t FILE");
   require(!output.empty(), "name the output with -o OUT");
-  const std::optional<TransformFormat> source = format_of("from", from);
-  const TransformFormat target = *format_of("to", to);
+  const std::optional<TransformFormat> source = transform_format_of("from", from);
+  const TransformFormat target = *transform_format_of("to", to);
   std::vector<std::string> protect = inputs;
   protect.insert(protect.end(), {fixed, moving});
   if (bids.empty()) protect_inputs(output, protect, {""});
   const BidsSpaces spaces = bids.empty() ? BidsSpaces{} : parse_bids(bids);
   const std::string prefix = bids.empty() ? output : bids_prefix(output);
 
-  TransformContext context;
-  if (!fixed.empty()) context.fixed = read_geometry(fixed);
-  if (!moving.empty()) context.moving = read_geometry(moving);
-  require(vectors == "measured" || vectors == "displacements" || vectors == "positions",
-          "--vectors '" + vectors + "' is not one of measured, displacements, positions");
-  if (vectors != "measured")
-    context.vectors =
-        vectors == "positions" ? VectorMeaning::positions : VectorMeaning::displacements;
+  const TransformContext context = transform_context(fixed, moving, vectors);
   HostTransform chain;
   for (const std::string& input : inputs) {
     HostTransform one = read_transform_file(input, source, context);

@@ -1,13 +1,14 @@
 // regtool info: what a file holds.
+#include <apps/regtool/info.h>
+
+#include <cstdarg>
 #include <cstdio>
 
+#include <apps/field_names.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
+#include <apps/regtool/transform_words.h>
 #include <apps/report.h>
-#include <freeflow/deform/field_algebra.h>
-#include <freeflow/io/image_file.h>
-#include <freeflow/io/transform_file.h>
-#include <freeflow/io/transforms/transform_formats.h>
 
 namespace po = boost::program_options;
 
@@ -15,80 +16,120 @@ namespace freeflow::apps {
 
 namespace {
 
-void print_geometry(const Geometry& g) {
-  std::printf("grid       %s\norigin     %g %g %g mm (LPS)\n", describe(g).c_str(), g.origin.x(),
-              g.origin.y(), g.origin.z());
-  for (int row = 0; row < 3; ++row)
-    std::printf("%s %9.6f %9.6f %9.6f\n", row == 0 ? "direction " : "          ",
-                g.direction(row, 0), g.direction(row, 1), g.direction(row, 2));
+constexpr const char* summary =
+    "says what an image or a transform file holds: where an image lies and which of the places "
+    "its\n"
+    "header gives was taken; what each step of a transform does, its range and its folds. Warns\n"
+    "where programs read the header differently.";
+
+constexpr const char* example =
+    "Example:\n"
+    "  regtool info scan.nii.gz\n"
+    "  regtool info out_1Warp.nii.gz\n"
+    "  regtool info flirt.mat --fixed ref.nii.gz --moving in.nii.gz\n"
+    "Numbers are mm along ITK's axes (left, posterior, superior) unless said otherwise.\n";
+
+/// Vectors of an image file that are taken as displacements because nothing says otherwise.
+bool looks_like_a_field(const ImageHeader& header) {
+  return header.voxels == "vectors" && header.components == 3 && header.size.size() == 3 &&
+         header.stored_type.starts_with("float");
 }
 
-void print_field(Context& ctx, const HostField& field) {
-  const DisplacementField u(ctx, field.geometry, field.planes);
-  const JacobianStatistics j = jacobian_statistics(ctx, u);
-  print_geometry(field.geometry);
-  std::printf("length     %.3f mm on average\n", mean_length_mm(ctx, u));
-  std::printf("Jacobian   %.4f to %.4f, at corners from %.4f, %zu folded voxels\n", j.min, j.max,
-              j.corner_min, j.folded_voxels);
+/// The format of a transform; nothing for an image. how: why so.
+std::optional<TransformFormat> transform_in(const std::string& file, const ImageHeader* header,
+                                            std::string& how) {
+  if (!header) {
+    how = "as its extension and contents say";
+    return detect(file);
+  }
+  if (!may_be_a_transform(*header)) {
+    how = "an image of three floats a voxel is taken as displacements";
+    return looks_like_a_field(*header) ? std::optional(TransformFormat::itk) : std::nullopt;
+  }
+  how = "as its header says";
+  if (const std::optional<TransformFormat> said = detect(file)) return said;
+  how = "five dimensions and no intent, taken as displacements";
+  return looks_like_a_field(*header) ? std::optional(TransformFormat::itk) : std::nullopt;
 }
 
-void print_affine(const Eigen::Affine3d& affine) {
-  for (int row = 0; row < 3; ++row)
-    std::printf("%s %10.6f %10.6f %10.6f %12.6f\n", row == 0 ? "affine    " : "          ",
-                affine(row, 0), affine(row, 1), affine(row, 2), affine(row, 3));
-  std::printf("volume     times %.6f\n", affine.linear().determinant());
-}
+struct InfoOptions {
+  std::string file, from = "auto", fixed, moving, vectors = "measured";
+  RunOptions run;
+};
 
-/// Its steps in the order in which they take a fixed point to the moving one (mm, LPS).
-void print_transform(Context& ctx, const HostTransform& t) {
-  std::string holds;
-  for (const auto& step : t.steps)
-    holds +=
-        (holds.empty() ? "" : ", then ") +
-        std::string(std::holds_alternative<HostField>(step) ? "a displacement field" : "an affine");
-  std::printf("holds      %s, fixed to moving (mm, LPS)\n", holds.c_str());
-  for (const auto& step : t.steps)
-    if (const auto* field = std::get_if<HostField>(&step))
-      print_field(ctx, *field);
-    else
-      print_affine(std::get<Eigen::Affine3d>(step));
+void print_transform_file(const InfoOptions& o, std::optional<TransformFormat> format,
+                          const std::string& how, std::vector<std::string>& warnings) {
+  const TransformContext context = transform_context(o.fixed, o.moving, o.vectors);
+  const HostTransform transform = read_transform_file(o.file, format, context);
+  print_line("holds", "a transform, fixed to moving");
+  print_line("format", "%s (%s)", transform_formats()[std::size_t(*format)].word, how.c_str());
+  Context ctx(Device::parse(o.run.device), o.run.threads);
+  print_transform(ctx, *format, transform, context.fixed ? &*context.fixed : nullptr);
+  warnings = transform.warnings;
 }
 
 }  // namespace
 
+void print_line(const char* name, const char* format, ...) {
+  std::printf("%-10s ", name);
+  std::va_list values;
+  va_start(values, format);
+  std::vprintf(format, values);
+  va_end(values);
+  std::printf("\n");
+}
+
+void print_matrix(const char* name, const Eigen::Affine3d& matrix) {
+  const Eigen::Matrix4d m = (matrix.matrix().array().abs() < 5e-7).select(0, matrix.matrix());
+  for (int row = 0; row < 3; ++row)
+    print_line(row == 0 ? name : "", "%10.6f %10.6f %10.6f %12.6f", m(row, 0), m(row, 1), m(row, 2),
+               m(row, 3));
+}
+
+void print_grid(const Geometry& g) {
+  const Eigen::Matrix3d d = (g.direction.array().abs() < 5e-7).select(0, g.direction);
+  print_line("grid", "%s", describe(g).c_str());
+  print_line("origin", "%g %g %g mm", g.origin.x(), g.origin.y(), g.origin.z());
+  for (int row = 0; row < 3; ++row)
+    print_line(row == 0 ? "direction" : "", "%9.6f %9.6f %9.6f", d(row, 0), d(row, 1), d(row, 2));
+}
+
 int regtool_info(int argc, const char* const* argv) {
-  std::string file;
-  RunOptions run;
+  InfoOptions o;
   po::options_description options("Options");
-  options.add_options()("input,i", po::value(&file)->value_name("FILE"), "an image or a transform");
-  add_run_options(options, run);
+  options.add_options()  //
+      ("input,i", po::value(&o.file)->value_name("FILE"),
+       "an image or a transform; -i may be left out")  //
+      ("from", po::value(&o.from)->default_value(o.from)->value_name("FORMAT"),
+       ("whose transform it is: " + transform_format_words(true)).c_str())  //
+      ("fixed", po::value(&o.fixed)->value_name("IMAGE"),
+       "the image that the transform's points are of, which some formats need; its centre is "
+       "followed")  //
+      ("moving", po::value(&o.moving)->value_name("IMAGE"),
+       "the image that is moved, which some formats need")  //
+      ("vectors", po::value(&o.vectors)->default_value(o.vectors)->value_name(vectors_words),
+       about_vectors);
+  add_run_options(options, o.run);
   po::variables_map found;
-  std::vector<const char*> words(argv, argv + argc);
-  if (argc == 2 && argv[1][0] != '-') words = {argv[0], "-i", argv[1]};  // regtool info FILE
-  if (!parse_regtool(int(words.size()), words.data(),
-                     "says what an image or a transform file holds.",
-                     "Example:\n  regtool info out_1Warp.nii.gz\n", options, found))
-    return done;
-  require(!file.empty(), "name the file: regtool info FILE");
-  std::printf("file       %s\n", file.c_str());
-  std::vector<std::string> warnings;
-  if (is_transform_file(file)) {
-    Context ctx(Device::parse(run.device), run.threads);
-    const HostTransform t = read_transform_file(file, TransformFormat::itk);
-    print_transform(ctx, t);
-    warnings = t.warnings;
-  } else {
-    const HostImage image = read_image(file);
-    std::printf("holds      an image\n");
-    print_geometry(image.geometry);
-    float low = INFINITY, high = -INFINITY;
-    for (const float v : image.voxels)
-      if (v == v) low = std::min(low, v), high = std::max(high, v);
-    std::printf("values     %g to %g, %zu voxels without a value\n", low, high,
-                image.nonfinite_voxels);
-    warnings = image.warnings;
+  if (!parse_regtool(argc, argv, summary, example, options, found, "input")) return done;
+  require(!o.file.empty(), "name the file: regtool info FILE");
+
+  std::optional<TransformFormat> format = transform_format_of("from", o.from);
+  std::string how = "as --from says";
+  std::optional<ImageHeader> header;
+  if (!format) {
+    if (is_image_name(o.file)) header = read_image_header(o.file);
+    format = transform_in(o.file, header ? &*header : nullptr, how);
+    if (!header && !format) read_transform_file(o.file);  // whose sentence says what to name
   }
-  for (const std::string& warning : warnings) std::printf("warning    %s\n", warning.c_str());
+  print_line("file", "%s", o.file.c_str());
+  std::vector<std::string> warnings;
+  if (format)
+    print_transform_file(o, format, how, warnings);
+  else
+    print_image(o.file, *header, warnings);
+  for (const std::string& warning : translated(warnings))
+    print_line("warning", "%s", warning.c_str());
   return done;
 }
 

@@ -20,7 +20,7 @@ struct Command {
 
 constexpr Command commands[] = {
     {"apply", regtool_apply, "images and labels through transforms, onto a grid"},
-    {"points", regtool_points, "points of a CSV between the fixed and the moving space"},
+    {"points", regtool_points, "points or meshes between the fixed and the moving space"},
     {"compose", regtool_compose, "a chain of transforms as one displacement field"},
     {"invert", regtool_invert, "the inverse of an affine or a field, with its residual"},
     {"jacobian", regtool_jacobian, "how transforms change volumes"},

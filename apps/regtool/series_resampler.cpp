@@ -16,9 +16,8 @@ bool is_integer(StoredType type) {
 
 }  // namespace
 
-void SeriesResampler::run(const std::string& from, const std::string& to,
+void SeriesResampler::run(SeriesReader& reader, const std::string& from, const std::string& to,
                           std::vector<std::string>& warnings) {
-  SeriesReader reader(from);
   const SeriesLayout& in = reader.layout();
   warnings.insert(warnings.end(), in.warnings.begin(), in.warnings.end());
   const bool vote = o_.interpolation == "labels";
@@ -104,9 +103,9 @@ std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* sto
   const bool unscale = out.slope != in.slope || out.intercept != in.intercept;
   std::size_t nonfinite = 0;
 #pragma omp parallel for schedule(static) num_threads(ctx_.threads()) reduction(+ : nonfinite)
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!std::isfinite(values[i])) values[i] = NAN, ++nonfinite;
-    if (unscale) values[i] = float(in.slope * double(values[i]) + in.intercept);
+  for (float& value : values) {
+    if (!std::isfinite(value)) value = NAN, ++nonfinite;
+    if (unscale) value = float(in.slope * double(value) + in.intercept);
   }
   nonfinite_ += nonfinite;
   const auto fill = float((o_.fill - out.intercept) / out.slope);

@@ -26,8 +26,10 @@ class SeriesResampler {
                   const Geometry& grid)
       : ctx_(ctx), o_(o), chain_(chain), grid_(grid) {}
 
-  /// Adds sentences for the user. Throws IoError, InvalidArgument, Cancelled.
-  void run(const std::string& from, const std::string& to, std::vector<std::string>& warnings);
+  /// `reader` is of the file `from`. Adds sentences for the user. Throws IoError, InvalidArgument,
+  /// Cancelled.
+  void run(SeriesReader& reader, const std::string& from, const std::string& to,
+           std::vector<std::string>& warnings);
 
  private:
   SeriesLayout output_of(const SeriesLayout& in) const;

@@ -106,10 +106,10 @@ void require_reference(const std::string& path, const VectorNifti& file, const G
     char text[64];
     std::snprintf(text, sizeof text, "%s%.0f", axis ? " x " : "", file.qform_offset[axis]);
     shape += text;
-    std::snprintf(text, sizeof text, "%s%.4g", axis ? " x " : "", file.intent_p[axis]);
+    std::snprintf(text, sizeof text, "%s%.4g", axis ? " x " : "", file.header.intent_p[axis]);
     sizes += text;
     same = same && std::abs(file.qform_offset[axis] - sides[axis]) < 0.5 &&
-           std::abs(file.intent_p[axis] - fixed.spacing[Eigen::Index(axis)]) <
+           std::abs(file.header.intent_p[axis] - fixed.spacing[Eigen::Index(axis)]) <
                1e-3 * fixed.spacing[Eigen::Index(axis)];
   }
   require(same, "'" + path + "' holds coefficients for a fixed image of " + shape + " voxels of " +

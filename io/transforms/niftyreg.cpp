@@ -74,7 +74,7 @@ HostTransform read_niftyreg(const std::string& path, const TransformContext& con
     fail_reading(path, "it is not named NREG_TRANS, so it is no transform of NiftyReg's");
   const Geometry grid = vector_grid(file, transform.warnings);
   auto& warnings = transform.warnings;
-  switch (int(file.intent_p[0])) {
+  switch (int(file.header.intent_p[0])) {
     case positions:
       transform.steps.emplace_back(
           field_of_positions(path, grid, read_nifti_values(file.header), true, warnings));
@@ -86,7 +86,7 @@ HostTransform read_niftyreg(const std::string& path, const TransformContext& con
     case cubic_grid:
     case linear_grid:
       transform.steps.emplace_back(spline_field(
-          path, file, grid, int(file.intent_p[0]) == cubic_grid ? 3 : 1, context, warnings));
+          path, file, grid, int(file.header.intent_p[0]) == cubic_grid ? 3 : 1, context, warnings));
       break;
     case velocity_positions:
     case velocity_displacements:

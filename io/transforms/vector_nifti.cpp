@@ -17,18 +17,6 @@ namespace {
 constexpr std::size_t header_bytes = 348;
 constexpr int afni_extension = 4;
 
-Eigen::Affine3d qform_of(const unsigned char* raw, bool swapped) {
-  const auto real = [&](std::size_t offset) { return double(load<float>(raw + offset, swapped)); };
-  const Eigen::Vector3d bcd(real(256), real(260), real(264));
-  const double a = std::sqrt(std::max(0.0, 1 - bcd.squaredNorm()));
-  Eigen::Affine3d ras = Eigen::Affine3d::Identity();
-  const double handed = real(76) < 0 ? -1 : 1;
-  ras.linear() = Eigen::Quaterniond(a, bcd[0], bcd[1], bcd[2]).normalized().toRotationMatrix() *
-                 Eigen::Vector3d(real(80), real(84), handed * real(88)).asDiagonal();
-  ras.translation() = Eigen::Vector3d(real(268), real(272), real(276));
-  return Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)) * ras;
-}
-
 }  // namespace
 
 Geometry vector_grid(const VectorNifti& file, std::vector<std::string>& warnings) {
@@ -41,7 +29,7 @@ Geometry vector_grid(const VectorNifti& file, std::vector<std::string>& warnings
                        "superior from origin 0");
     grid.spacing = {file.pixdim[0], file.pixdim[1], file.pixdim[2]};
   } else {
-    const Eigen::Affine3d& to_world = header.sform_code > 0 ? header.sform : file.qform;
+    const Eigen::Affine3d& to_world = header.sform_code > 0 ? header.sform : header.qform;
     grid.spacing = to_world.linear().colwise().norm().transpose();
     grid.origin = to_world.translation();
     grid.direction = to_world.linear() * grid.spacing.cwiseInverse().asDiagonal();
@@ -49,7 +37,7 @@ Geometry vector_grid(const VectorNifti& file, std::vector<std::string>& warnings
   make_orthonormal(header.path, grid, warnings);
   const Eigen::Vector3d last(grid.extent.x - 1, grid.extent.y - 1, grid.extent.z - 1);
   if (header.sform_code > 0 && header.qform_code > 0) {
-    const Eigen::Affine3d apart = file.qform.inverse() * header.sform;
+    const Eigen::Affine3d apart = header.qform.inverse() * header.sform;
     const double voxels = std::max((apart * last - last).norm(), apart.translation().norm());
     if (!(voxels < 0.05))
       warnings.push_back("'" + header.path +
@@ -71,11 +59,9 @@ VectorNifti read_vector_header(const std::string& path) {
     fail_reading(path, "it ends within its header");
   const bool swapped = file.header.swapped;
   for (std::size_t i = 0; i < 3; ++i) {
-    file.intent_p[i] = load<float>(raw + 56 + 4 * i, swapped);
     file.pixdim[i] = load<float>(raw + 80 + 4 * i, swapped);
     file.qform_offset[i] = load<float>(raw + 268 + 4 * i, swapped);
   }
-  file.qform = qform_of(raw, swapped);
   file.by_afni = raw[header_bytes] != 0 &&
                  load<std::int32_t>(raw + header_bytes + 8, swapped) == afni_extension;
   return file;

@@ -13,9 +13,8 @@ namespace freeflow {
 
 struct VectorNifti {
   NiftiHeader header;
-  std::array<double, 3> intent_p{}, pixdim{}, qform_offset{};
-  Eigen::Affine3d qform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
-  bool by_afni = false;                                 // carries an extension of AFNI's
+  std::array<double, 3> pixdim{}, qform_offset{};
+  bool by_afni = false;  // carries an extension of AFNI's
 
   /// (x, y, z, 1, 3), or (x, y, z, 3).
   bool five_dimensional() const { return header.size[3] == 1 && header.size[4] == 3; }

@@ -117,9 +117,9 @@ TEST_F(Ffdreg, StartsWhereInitSays) {
   Eigen::Affine3d shift = Eigen::Affine3d::Identity();
   shift.translation() = Eigen::Vector3d(300, -200, 100);
   write_affine((folder / "start.tfm").string(), shift, Eigen::Vector3d::Zero());
+  const std::string from_far = ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_" + quick + " --init ";
   for (const std::string init : {"center", "start.tfm"}) {
-    ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m far.nii.gz -o ok_ --init " + init + quick).status, 0)
-        << init;
+    ASSERT_EQ(run(from_far + init).status, 0) << init;
     EXPECT_LT((read_affine((folder / "ok_0GenericAffine.mat").string()).translation() -
                shift.translation())
                   .norm(),
@@ -170,11 +170,13 @@ TEST_F(Ffdreg, HelpVersionAndSchemesGoToStdout) {
 }
 
 TEST_F(Ffdreg, EveryMeasureRunsAndIsNamedInTheProgress) {
+  const std::string by = ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick + " -s ";
   for (const char* options :
-       {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "nmi --estimator partial_volume",
+       {"mi", "cr", "ssd", "lncc", "lncc --lncc-radius 4", "mind",
+        "mind --mind-radius 2 --mind-dilation 3", "nmi --estimator partial_volume",
         "mi --estimator hard", "nmi --estimator parzen_both --histogram-scheme sort_and_count",
         "cr --ratio-scheme shared_warp"}) {
-    const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick + " -s " + options);
+    const Outcome o = run(by + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
     const std::string name = std::string(options).substr(0, std::string(options).find(' '));
     EXPECT_NE(o.err.find("  " + name + " "), std::string::npos) << o.err;
@@ -211,6 +213,7 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --estimator soft"), "partial_volume");
   expect_refusal(run(ffdreg + images + " --histogram-scheme banded"), "shared_atomic");
   expect_refusal(run(ffdreg + images + " -s lncc --lncc-radius 0"), "radius");
+  expect_refusal(run(ffdreg + images + " -s mind --mind-dilation 17"), "--mind-dilation must lie");
   expect_refusal(run(ffdreg + images + " --bending inf"), "--bending must lie");
   expect_refusal(run(ffdreg + images + " --spacing 1e30mm"), "spacing");
   expect_refusal(run(ffdreg + images + " --config /tmp"), "/tmp");

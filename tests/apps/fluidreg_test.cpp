@@ -115,6 +115,7 @@ TEST_F(Fluidreg, TheTimeLeftIsCountedFromTheNonrigidStageOn) {
 }
 
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
+  const std::string go = fluidreg + images + "-o a_" + quick;
   for (const char* options :
        {"-s ssd", "--model demons -s ssd", "--model demons", "-s nmi --sigma-update 3mm",
         "-s cr --step 0.25", "--smoother recursive --sigma-field 2mm",
@@ -123,7 +124,7 @@ TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
         "--model fluid -s ssd --kl 0.05 --force-kernel recompute",
         "--model fluid --velocity navier", "--model demons -s ssd --demons esm",
         "--model demons -s ssd --demons thirion", "--symmetric --kl 0.01"}) {
-    const Outcome o = run(fluidreg + images + "-o a_" + quick + options);
+    const Outcome o = run(go + options);
     EXPECT_EQ(o.status, 0) << options << '\n' << o.err;
   }
 }
@@ -149,7 +150,8 @@ TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
 
 TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
   const std::string given =
-      " --lncc-radius 3 --bins 32 --estimator hard --cr-of-fixed --cr-border 4 --iterations 1 "
+      " --lncc-radius 3 --mind-radius 2 --mind-dilation 1 --bins 32 --estimator hard --cr-of-fixed "
+      "--cr-border 4 --iterations 1 "
       "--levels 1 --linear none";
   const auto warnings = [&](const std::string& measure) {
     const Outcome o = run(fluidreg + images + "-o a_ -s " + measure + given);
@@ -157,8 +159,8 @@ TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
     return o.err;
   };
   const std::string ssd = warnings("ssd"), nmi = warnings("nmi");
-  for (const std::string option :
-       {"--lncc-radius", "--bins", "--estimator", "--cr-of-fixed", "--cr-border"})
+  for (const std::string option : {"--lncc-radius", "--mind-radius", "--mind-dilation", "--bins",
+                                   "--estimator", "--cr-of-fixed", "--cr-border"})
     EXPECT_NE(ssd.find(option + " changes nothing with --similarity ssd"), std::string::npos)
         << ssd;
   EXPECT_NE(nmi.find("--lncc-radius"), std::string::npos) << nmi;

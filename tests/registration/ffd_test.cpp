@@ -48,8 +48,8 @@ TEST_P(Ffd, SsdRecoversAKnownWarpOfOneContrast) {
 
 TEST_P(Ffd, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
-  for (const SimilarityKind kind :
-       {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::lncc}) {
+  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::mi, SimilarityKind::cr,
+                                    SimilarityKind::lncc, SimilarityKind::mind}) {
     FfdOptions o = quick();
     o.similarity.kind = kind;
     EXPECT_LT(p.error(ctx, run(ctx, p, o).displacement), 0.8) << int(kind);
@@ -123,9 +123,9 @@ TEST_P(Ffd, PredictsItsMemory) {
   EXPECT_LT(predicted, 1.1 * used);
 }
 
-constexpr SimilarityKind every_similarity[] = {SimilarityKind::nmi, SimilarityKind::mi,
-                                               SimilarityKind::cr, SimilarityKind::ssd,
-                                               SimilarityKind::lncc};
+constexpr SimilarityKind every_similarity[] = {SimilarityKind::nmi,  SimilarityKind::mi,
+                                               SimilarityKind::cr,   SimilarityKind::ssd,
+                                               SimilarityKind::lncc, SimilarityKind::mind};
 
 TEST_P(Ffd, PredictionIsNeverTooSmall) {
   for (const Phantom& p : {thin_phantom(true), usual_phantom()})

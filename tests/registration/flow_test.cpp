@@ -26,7 +26,7 @@ TEST_P(Flow, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
   EXPECT_GT(p.error_before(), 3.4);
   for (const SimilarityKind kind : {SimilarityKind::lncc, SimilarityKind::ssd, SimilarityKind::nmi,
-                                    SimilarityKind::mi, SimilarityKind::cr}) {
+                                    SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::mind}) {
     FlowOptions o = quick(kind);
     if (kind == SimilarityKind::cr)
       o.iterations = {40};  // twelve full steps on the finest level leave it above its start
@@ -270,8 +270,8 @@ TEST_P(Flow, WaitsOncePerIterationAndAllocatesOnlyPerLevel) {
 
 TEST_P(Flow, PredictionIsNeverTooSmall) {
   const Phantom p = usual_phantom(false);
-  for (const SimilarityKind kind :
-       {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd, SimilarityKind::lncc})
+  for (const SimilarityKind kind : {SimilarityKind::nmi, SimilarityKind::cr, SimilarityKind::ssd,
+                                    SimilarityKind::lncc, SimilarityKind::mind})
     for (int levels : {1, 3}) {
       SCOPED_TRACE(int(kind));
       FlowOptions o = quick(kind);

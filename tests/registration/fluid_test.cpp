@@ -26,7 +26,7 @@ FREEFLOW_ON_EVERY_DEVICE(Fluid);
 TEST_P(Fluid, EveryMeasureRecoversAKnownWarp) {
   const Phantom p = usual_phantom(false);
   for (const SimilarityKind kind : {SimilarityKind::ssd, SimilarityKind::lncc, SimilarityKind::nmi,
-                                    SimilarityKind::mi, SimilarityKind::cr}) {
+                                    SimilarityKind::mi, SimilarityKind::cr, SimilarityKind::mind}) {
     FluidOptions o = quick(kind);
     o.iterations = {40, 6};
     const RegistrationResult r = run(ctx, p, o);

@@ -2,8 +2,6 @@
 #include <freeflow/registration/linear/linear.h>
 
 #include <freeflow/registration/linear/linear_cost.h>
-#include <freeflow/registration/linear/powell.h>
-#include <freeflow/registration/linear/rotation_search.h>
 #include <freeflow/similarity/ssd.h>
 
 #include "support/devices.h"
@@ -89,9 +87,9 @@ LinearResult run(Context& ctx, const Phantom& p, const LinearOptions& options,
                          options, masks, observer);
 }
 
-constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi, SimilarityKind::mi,
-                                         SimilarityKind::cr, SimilarityKind::ssd,
-                                         SimilarityKind::lncc};
+constexpr SimilarityKind every_kind[] = {SimilarityKind::nmi,  SimilarityKind::mi,
+                                         SimilarityKind::cr,   SimilarityKind::ssd,
+                                         SimilarityKind::lncc, SimilarityKind::mind};
 const Eigen::Vector3d ones = Eigen::Vector3d::Ones();
 
 class Linear : public OnDevice {};
@@ -134,13 +132,23 @@ TEST_P(Linear, EveryModelKeepsItsForm) {
   }
 }
 
+TEST_P(Linear, MindFindsAShift) {
+  const Phantom p(transform({0, 0, 0}, {3, -4, 2}, ones), false);
+  LinearOptions o;
+  o.similarity.kind = SimilarityKind::mind;
+  o.model = LinearModel::rigid;
+  EXPECT_LT(p.error(run(ctx, p, o).affine), 0.1);
+}
+
 TEST_P(Linear, EveryMeasureGetsThereByItsGradient) {
   const Phantom p(transform({5, -4, 7}, {3, -4, 2}, {1.04, 0.97, 1.02}), false);
   for (const SimilarityKind kind : every_kind) {
     LinearOptions o;
     o.similarity.kind = kind;
     o.search = LinearSearch::gradient;
-    EXPECT_LT(p.error(run(ctx, p, o).affine), 0.4) << int(kind);
+    // The channels of mind do not turn with the image: nine degrees cost a millimetre.
+    const double bound = kind == SimilarityKind::mind ? 1.5 : 0.4;
+    EXPECT_LT(p.error(run(ctx, p, o).affine), bound) << int(kind);
   }
 }
 
@@ -288,7 +296,8 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
     start.translation() = p.truth.translation() + Eigen::Vector3d(0.7, -0.6, 0.4);
     const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, start);
     const SmoothCost smooth = cost.of(parameters, guard);
-    Eigen::VectorXd q = parameters.start(), gradient, none;
+    const Eigen::VectorXd& q = parameters.start();
+    Eigen::VectorXd gradient, none;
     smooth(q, &gradient);
     for (int i = 0; i < parameters.count(); ++i) {
       // Steps that average over the kinks of trilinear interpolation.
@@ -356,91 +365,6 @@ TEST(LinearParametersTest, StartIsTheNearestOfTheModelAndAUnitStepMovesTheEdgeBy
     const Eigen::Vector3d edge = center + 80 * Eigen::Vector3d::UnitZ();
     EXPECT_NEAR((rigid.affine(p) * edge - r * edge).norm(), 1, 0.35);
   }
-}
-
-TEST(RotationSearch, SpreadRotationsCoverEverything) {
-  const std::vector<Eigen::Matrix3d> grid = spread_rotations(600);
-  std::srand(1);
-  for (int i = 0; i < 50; ++i) {
-    const Eigen::Matrix3d r = Eigen::Quaterniond::UnitRandom().toRotationMatrix();
-    double nearest = 360;
-    for (const Eigen::Matrix3d& g : grid)
-      nearest = std::min(
-          nearest,
-          double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
-    EXPECT_LT(nearest, 30);
-  }
-}
-
-/// A curved valley that is awkward along the axes.
-double valley(const Eigen::VectorXd& p) {
-  const double a = p[0] + p[1] - 3, b = p[0] - p[1] + 0.1 * p[2] * p[2], c = p[2] - 1;
-  return a * a + 5 * b * b + 0.5 * c * c;
-}
-
-TEST(Powell, FindsTheMinimumAndRemembers) {
-  Observer silent;
-  std::vector<Eigen::VectorXd> asked;
-  const PlainCost cost = [&](const Eigen::VectorXd& p) {
-    asked.push_back(p);
-    return valley(p);
-  };
-  PowellOptions o;
-  int evaluations[2];
-  for (const double resolution : {0.0, 0.05}) {
-    asked.clear();
-    o.resolution = Eigen::VectorXd::Constant(3, resolution);
-    LevelRecord record;
-    Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
-    EXPECT_LT(minimize_powell(cost, p, o, record, silent), resolution == 0 ? 1e-3 : 0.1);
-    EXPECT_NEAR(p[2], 1, 0.2);
-    evaluations[resolution > 0] = int(asked.size());
-    if (resolution == 0) continue;
-    for (std::size_t i = 0; i < asked.size(); ++i)
-      for (std::size_t j = 0; j < i; ++j)
-        EXPECT_FALSE(((asked[i] - asked[j]).array().abs() < resolution).all());
-  }
-  EXPECT_LT(evaluations[1], evaluations[0]);
-}
-
-TEST(Powell, ACostWithMemoryAsksOnce) {
-  RememberedCost cost([](const Eigen::VectorXd& p) { return p[0]; }, Eigen::Vector2d(0.1, 1));
-  EXPECT_EQ(cost(Eigen::Vector2d(1, 1)), 1);
-  EXPECT_EQ(cost(Eigen::Vector2d(1.05, 1.9)), 1);
-  EXPECT_EQ(cost.evaluations(), 1);
-  EXPECT_EQ(cost.recalls(), 1);
-  EXPECT_EQ(cost(Eigen::Vector2d(1.15, 1)), 1.15);
-  EXPECT_EQ(cost.evaluations(), 2);
-}
-
-TEST(HillClimbing, FindsTheMinimum) {
-  Observer silent;
-  LevelRecord record;
-  PowellOptions o;
-  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
-  EXPECT_LT(minimize_hill(valley, p, o, record, silent), 0.01);
-}
-
-TEST(QuasiNewton, FindsTheMinimumAndLeavesTheCurvature) {
-  Observer silent;
-  LevelRecord record;
-  const SmoothCost smooth = [](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
-    if (gradient) {
-      gradient->resize(3);
-      for (int i = 0; i < 3; ++i) {
-        Eigen::VectorXd a = p, b = p;
-        a[i] += 1e-5, b[i] -= 1e-5;
-        (*gradient)[i] = (valley(a) - valley(b)) / 2e-5;
-      }
-    }
-    return valley(p);
-  };
-  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
-  Eigen::MatrixXd curvature;
-  EXPECT_LT(minimize_quasi_newton(smooth, p, curvature, {}, record, silent), 1e-4);
-  EXPECT_EQ(curvature.rows(), 3);
-  for (std::size_t i = 1; i < record.iterations.size(); ++i)
-    EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
 }
 
 TEST(LinearOptions, IterationsAreThoseOfTheFinestLevelsWhereCoarseOnesAreLeftOut) {

@@ -108,6 +108,49 @@ TEST_P(Transforms, PointsComeBack) {
   EXPECT_THROW(map_points_back(ctx, Transform(flat), points), InvalidArgument);
 }
 
+/// A ball whose shells turn against each other, by up to a turn: invertible everywhere, and
+/// far from the affine start nearly everywhere.
+TEST_P(Transforms, PointsComeBackThroughASwirl) {
+  const Geometry grid = centred(plain_geometry({40, 40, 40}));
+  const Eigen::Affine3d world = grid.index_to_world();
+  const Transform swirl(
+      DisplacementField(
+          ctx, grid,
+          field_planes(grid.extent,
+                       [&](int x, int y, int z) -> Eigen::Vector3d {
+                         const Eigen::Vector3d p = world * Eigen::Vector3d(x, y, z);
+                         const double angle = 6 * std::exp(-p.squaredNorm() / 100);
+                         return Eigen::AngleAxisd(angle, Eigen::Vector3d::UnitZ()) * p - p;
+                       })),
+      Eigen::Affine3d::Identity());
+  std::vector<Eigen::Vector3d> points;
+  for (const Eigen::Vector3d& p : points_of(grid)) points.push_back(0.7 * p);
+  const MappedBack back = map_points_back(ctx, swirl, points);
+  EXPECT_EQ(back.unsolved_points, 0u) << back.largest_residual_mm << " mm";
+  const std::vector<Eigen::Vector3d> again = map_points(ctx, swirl, back.points);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    ASSERT_LT((again[i] - points[i]).norm(), MappedBack::solved_mm);
+}
+
+TEST(TransformPoints, DoNotDependOnTheNumberOfThreads) {
+  const Geometry grid = centred(plain_geometry({30, 30, 30}));
+  Context one(Device::parse("cpu"), 1), three(Device::parse("cpu"), 3);
+  const auto transform = [&](Context& ctx) {
+    return Transform(
+        DisplacementField(
+            ctx, grid,
+            field_planes(grid.extent, [&](int x, int y, int z) { return wave(x, y, z, 3); })),
+        Eigen::Affine3d::Identity());
+  };
+  const std::vector<Eigen::Vector3d> points = points_of(centred(plain_geometry({90, 90, 90}, 0.5)));
+  EXPECT_EQ(map_points(one, transform(one), points), map_points(three, transform(three), points));
+  const MappedBack a = map_points_back(one, transform(one), points);
+  const MappedBack b = map_points_back(three, transform(three), points);
+  EXPECT_EQ(a.points, b.points);
+  EXPECT_EQ(a.largest_residual_mm, b.largest_residual_mm);
+  EXPECT_EQ(a.unsolved_points, b.unsolved_points);
+}
+
 TEST_P(Transforms, TheInverseOfAChainUndoesIt) {
   const Geometry grid = centred(plain_geometry({16, 16, 16}, 1.6));
   const Transform t = chain();

@@ -1,0 +1,208 @@
+#include <freeflow/io/image_header.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <numbers>
+
+#include <freeflow/io/byte_order.h>
+#include <freeflow/io/file_checks.h>
+#include <freeflow/io/itk_image_io.h>
+#include <freeflow/io/nifti_file.h>
+#include <freeflow/io/orientation.h>
+#include <freeflow/io/raw_data_check.h>
+
+namespace freeflow {
+
+namespace {
+
+struct NiftiType {
+  int code, components;
+  const char *stored, *voxels;
+};
+constexpr NiftiType nifti_types[] = {
+    {1, 1, "1 bit", "scalars"},
+    {2, 1, "uint8", "scalars"},
+    {4, 1, "int16", "scalars"},
+    {8, 1, "int32", "scalars"},
+    {16, 1, "float32", "scalars"},
+    {32, 2, "float32", "complex numbers"},
+    {64, 1, "float64", "scalars"},
+    {128, 3, "uint8", "RGB colours"},
+    {256, 1, "int8", "scalars"},
+    {512, 1, "uint16", "scalars"},
+    {768, 1, "uint32", "scalars"},
+    {1024, 1, "int64", "scalars"},
+    {1280, 1, "uint64", "scalars"},
+    {1536, 1, "float128", "scalars"},
+    {1792, 2, "float64", "complex numbers"},
+    {2048, 2, "float128", "complex numbers"},
+    {2304, 4, "uint8", "RGBA colours"},
+};
+
+std::string formatted(const char* format, auto... values) {
+  char text[240];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+void describe_values(ImageHeader& header, const NiftiStart& start) {
+  const int type = load<std::int16_t>(start.bytes.data() + 70, start.header.swapped);
+  header.stored_type = "NIfTI data type " + std::to_string(type);
+  header.voxels = "scalars";
+  for (const NiftiType& known : nifti_types)
+    if (known.code == type) {
+      header.stored_type = known.stored;
+      header.voxels = known.voxels;
+      header.components = known.components;
+    }
+  if (const std::int64_t vectors = start.header.size[4]; vectors > 1) {
+    header.components *= int(vectors);
+    header.voxels = "vectors";
+  }
+  header.slope = start.header.slope;
+  header.intercept = start.header.intercept;
+  header.intent_code = start.header.intent_code;
+  header.intent_name = start.header.intent_name;
+}
+
+void describe_units(NiftiPlacement& nifti, int code) {
+  constexpr std::array<const char*, 4> lengths{"", "m", "mm", "micrometres"};
+  constexpr std::array<const char*, 7> times{"", "s", "ms", "microseconds", "Hz", "ppm", "rad/s"};
+  const auto length = std::size_t(code & 7), time = std::size_t(code >> 3 & 7);
+  if (length < lengths.size()) nifti.length_unit = lengths[length];
+  if (time < times.size()) nifti.time_unit = times[time];
+}
+
+/// The largest angle by which two axes miss a right one, in degrees.
+double shear_degrees(const Eigen::Affine3d& to_world) {
+  const Eigen::Matrix3d axes = to_world.linear().colwise().normalized();
+  const Eigen::Matrix3d products = axes.transpose() * axes - Eigen::Matrix3d::Identity();
+  return std::asin(std::min(1.0, products.cwiseAbs().maxCoeff())) * 180 / std::numbers::pi;
+}
+
+bool sform_has_voxel_size(const NiftiPlacement& nifti) {
+  const Eigen::Vector3d lengths = nifti.sform.linear().colwise().norm().transpose();
+  return (lengths - nifti.voxel_size).cwiseAbs().maxCoeff() < 1e-3 * nifti.voxel_size.maxCoeff();
+}
+
+constexpr double visible_shear_degrees = 0.06;  // what make_orthonormal repairs begins there
+
+/// ITK's rule (NiftiImageIO, ITK 5.1 and later), read off what it did.
+void say_what_was_taken(NiftiPlacement& nifti, const Geometry& geometry, double apart_mm) {
+  const double little = 0.05 * geometry.spacing.minCoeff();
+  const bool has_qform = nifti.qform_code > 0, has_sform = nifti.sform_code > 0;
+  const Eigen::Affine3d taken = geometry.index_to_world();
+  if (!has_qform && !has_sform) {
+    nifti.taken = "the voxel sizes alone: neither qform nor sform is set";
+  } else if (has_qform != has_sform) {
+    nifti.taken = has_qform ? "the qform: the sform is not set" : "the sform: the qform is not set";
+  } else if (apart_mm < little) {
+    nifti.taken = "qform and sform, which agree";
+  } else if (largest_shift_mm(geometry.extent, taken, nifti.sform) <
+             largest_shift_mm(geometry.extent, taken, nifti.qform)) {
+    nifti.taken =
+        "the sform: by ITK's rule, as it is of code 1 (scanner) or differs little, and unsheared";
+  } else {
+    nifti.taken = "the qform: by ITK's rule, which takes an sform that differs only if it ";
+    nifti.taken += nifti.sform_code != 1 ? "is of code 1 (scanner)"
+                                         : "is not sheared and its axes are as long as the voxels";
+  }
+}
+
+void warn_of_disagreement(const std::string& path, ImageHeader& header, double apart_mm) {
+  const NiftiPlacement& nifti = *header.nifti;
+  if (nifti.sform_code <= 0) return;
+  if (!sform_has_voxel_size(nifti)) {
+    const Eigen::Vector3d lengths = nifti.sform.linear().colwise().norm().transpose();
+    header.warnings.push_back(
+        "'" + path + "': " +
+        formatted("the voxel size (pixdim) is %g x %g x %g mm, but the sform's axes are %g x %g x "
+                  "%g mm long; programs take one or the other",
+                  nifti.voxel_size[0], nifti.voxel_size[1], nifti.voxel_size[2], lengths[0],
+                  lengths[1], lengths[2]));
+  }
+  if (const double degrees = shear_degrees(nifti.sform); degrees > visible_shear_degrees)
+    header.warnings.push_back(
+        "'" + path + "': " +
+        formatted("the sform is sheared: its axes are %.2f degrees off a right angle; FSL, SPM and "
+                  "nibabel keep the shear, ITK and ANTs cannot",
+                  degrees));
+  if (nifti.qform_code > 0 && header.geometry && nifti.taken.starts_with("the sform"))
+    header.warnings.push_back(
+        "'" + path + "': " +
+        formatted("qform and sform differ; the sform is taken, as FSL, SPM and nibabel do; "
+                  "programs that take the qform place voxels up to %.3g mm elsewhere",
+                  apart_mm));
+}
+
+ImageHeader read_nifti(const std::string& path) {
+  const NiftiStart start = read_nifti_start(path);
+  ImageHeader header;
+  header.format = "NIfTI-1";
+  describe_values(header, start);
+  header.size.assign(start.header.size.begin(), start.header.size.end());
+  header.size[4] = 1;  // vectors
+  while (header.size.size() > 3 && header.size.back() == 1) header.size.pop_back();
+
+  NiftiPlacement& nifti = header.nifti.emplace();
+  nifti.qform_code = start.header.qform_code;
+  nifti.sform_code = start.header.sform_code;
+  nifti.qform = start.header.qform;
+  nifti.sform = start.header.sform;
+  for (int axis = 0; axis < 3; ++axis)
+    nifti.voxel_size[axis] =
+        std::abs(load<float>(start.bytes.data() + 80 + 4 * axis, start.header.swapped));
+  describe_units(nifti, start.header.units);
+  const double apart_mm = nifti.qform_code > 0 && nifti.sform_code > 0
+                              ? largest_shift_mm(start.header.extent(), nifti.qform, nifti.sform)
+                              : 0;
+  try {
+    require_volume(path, start.header.extent());
+    header.geometry = nifti_geometry(start.header, header.warnings);
+    say_what_was_taken(nifti, *header.geometry, apart_mm);
+  } catch (const IoError& e) {
+    header.refusal = e.what();
+  }
+  warn_of_disagreement(path, header, apart_mm);
+  return header;
+}
+
+ImageHeader read_other(const std::string& path, FileFormat format) {
+  check_raw_data(path, format);
+  ItkHeader read = read_itk_header(path, format);
+  ImageHeader header;
+  header.format = format == FileFormat::metaimage ? "MetaImage" : "NRRD";
+  header.size = read.size;
+  header.components = read.components;
+  header.voxels = read.voxels;
+  header.stored_type = read.stored_type;
+  if (!read.geometry) {
+    header.refusal = "cannot read '" + path + "': it has fewer than three dimensions";
+    return header;
+  }
+  try {
+    require_volume(path, read.geometry->extent);
+    make_orthonormal(path, *read.geometry, header.warnings);
+    header.geometry = read.geometry;
+  } catch (const IoError& e) {
+    header.refusal = e.what();
+  }
+  return header;
+}
+
+}  // namespace
+
+bool ImageHeader::is_scalar_volume() const {
+  return geometry && voxels == "scalars" && size.size() == 3;
+}
+
+bool is_image_name(const std::string& path) { return is_image_format(path); }
+
+ImageHeader read_image_header(const std::string& path) {
+  const FileFormat format = format_to_read(path);
+  return format == FileFormat::nifti ? read_nifti(path) : read_other(path, format);
+}
+
+}  // namespace freeflow

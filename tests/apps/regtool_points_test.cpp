@@ -1,0 +1,237 @@
+// regtool points as a user runs it: meshes, voxels, and where transforms end.
+#include <cmath>
+#include <cstdio>
+#include <map>
+
+#include <freeflow/io/field_file.h>
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/mesh_file.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string regtool = program_path("regtool", REGTOOL);
+
+/// A box of six quadrilaterals, whose vertices stand in no order that a reader would make.
+constexpr const char* box_ply =
+    "ply\nformat ascii 1.0\nelement vertex 9\nproperty float x\nproperty float y\n"
+    "property float z\nproperty uchar red\nproperty uchar green\nproperty uchar blue\n"
+    "element face 6\nproperty list uchar int vertex_indices\nend_header\n"
+    "5 4 3 255 0 0\n-5 -4 -3 0 255 0\n5 -4 -3 0 0 255\n-5 4 -3 1 2 3\n5 4 -3 4 5 6\n-5 -4 3 7 8 9\n"
+    "5 -4 3 1 1 1\n-5 4 3 2 2 2\n60 70 80 3 3 3\n"
+    "4 1 3 4 2\n4 5 6 0 7\n4 1 2 6 5\n4 3 7 0 4\n4 1 5 7 3\n4 2 4 0 6\n";
+
+class RegtoolPoints : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    text("box.ply", box_ply);
+    Eigen::Affine3d a = Eigen::Affine3d::Identity();
+    a.linear() = Eigen::AngleAxisd(0.3, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+    a.translation() = Eigen::Vector3d(1, -2, 3);
+    write_affine(path("turn.mat"), a, Eigen::Vector3d::Zero());
+    a.linear() = a.linear() * Eigen::DiagonalMatrix<double, 3>(-1, 1, 1);
+    write_affine(path("mirror.mat"), a, Eigen::Vector3d::Zero());
+    const Geometry grid = field_grid();
+    write_displacement(
+        path("field.nii.gz"), grid,
+        field_planes(grid.extent, [](int x, int y, int z) { return wave(x, y, z, 1); }), 1);
+  }
+
+  /// 48 mm around the origin.
+  static Geometry field_grid() {
+    Geometry g = plain_geometry({24, 24, 24});
+    g.spacing = {2, 2, 2};
+    g.origin = {-23, -23, -23};
+    return g;
+  }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+  void text(const std::string& name, const std::string& contents) const {
+    std::ofstream(folder / name) << contents;
+  }
+  Outcome points(const std::string& arguments) const {
+    return run(regtool + " points " + arguments);
+  }
+  static std::string from_to(const std::string& input, const std::string& output) {
+    std::string call = "-i ";
+    return call.append(input).append(" -o ").append(output);
+  }
+  std::vector<Eigen::Vector3d> table(const std::string& name) const {
+    std::istringstream lines(slurp(folder / name));
+    std::vector<Eigen::Vector3d> all;
+    Eigen::Vector3d p;
+    for (std::string line; std::getline(lines, line);)
+      if (std::sscanf(line.c_str(), "%lf,%lf,%lf", &p.x(), &p.y(), &p.z()) == 3) all.push_back(p);
+    return all;
+  }
+};
+
+double enclosed_volume(const TriangleMesh& mesh) {
+  double six = 0;
+  for (const auto& [a, b, c] : mesh.triangles)
+    six += mesh.points[std::size_t(a)].dot(
+        mesh.points[std::size_t(b)].cross(mesh.points[std::size_t(c)]));
+  return six / 6;
+}
+
+TEST_F(RegtoolPoints, AMeshKeepsItsVerticesOrderAndFaces) {
+  if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
+  const std::string chain = " -t field.nii.gz -t turn.mat";
+  ASSERT_EQ(points("-i box.ply -o there.ply --direction fixed-to-moving" + chain).status, 0);
+  ASSERT_EQ(points("-i there.ply -o back.ply --direction moving-to-fixed" + chain).status, 0);
+  text("box.csv", "5,4,3\n-5,-4,-3\n5,-4,-3\n-5,4,-3\n5,4,-3\n-5,-4,3\n5,-4,3\n-5,4,3\n60,70,80\n");
+  ASSERT_EQ(points("-i box.csv -o there.csv --direction fixed-to-moving" + chain).status, 0);
+
+  const std::vector<Eigen::Vector3d> before = MovableMesh(path("box.ply")).vertices();
+  const std::vector<Eigen::Vector3d> there = MovableMesh(path("there.ply")).vertices();
+  const std::vector<Eigen::Vector3d> back = MovableMesh(path("back.ply")).vertices();
+  const std::vector<Eigen::Vector3d> expected = table("there.csv");
+  ASSERT_EQ(there.size(), 9u) << "a vertex of no face stays, too";
+  for (std::size_t i = 0; i < 9; ++i) {
+    EXPECT_LT((there[i] - expected[i]).norm(), 1e-4) << i;
+    EXPECT_LT((back[i] - before[i]).norm(), 1e-4) << i;
+  }
+  const Eigen::Affine3d turn = read_affine(path("turn.mat"));
+  EXPECT_LT((there[8] - turn * before[8]).norm(), 1e-4) << "beyond the field only affines hold";
+  const std::string bytes = slurp(folder / "there.ply");
+  EXPECT_NE(bytes.find("element face 6\n"), std::string::npos) << "faces of four corners stay";
+  EXPECT_NE(bytes.find("property uchar red"), std::string::npos) << "and so do colours";
+  EXPECT_GT(enclosed_volume(read_mesh(path("there.ply"))), 0);
+}
+
+TEST_F(RegtoolPoints, FacesTurnWhereTheChainMirrors) {
+  if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
+  EXPECT_NEAR(enclosed_volume(read_mesh(path("box.ply"))), 480, 1e-3);
+  for (const std::string to : {"ply", "stl", "obj", "vtk"})
+    for (const std::string by : {"turn", "mirror"})
+      for (const std::string direction : {"fixed-to-moving", "moving-to-fixed"}) {
+        std::string name = by;
+        name.append(".").append(to);
+        std::string call = from_to("box.ply", name);
+        call.append(" --direction ").append(direction).append(" -t ").append(by).append(".mat");
+        ASSERT_EQ(points(call).status, 0);
+        EXPECT_NEAR(enclosed_volume(read_mesh(path(name))), 480, 1e-2) << name << direction;
+      }
+  const std::string twice = " -t mirror.mat -t mirror.mat";
+  ASSERT_EQ(points("-i box.ply -o twice.ply --direction fixed-to-moving" + twice).status, 0);
+  EXPECT_NEAR(enclosed_volume(read_mesh(path("twice.ply"))), 480, 1e-2);
+}
+
+TEST_F(RegtoolPoints, EveryMeshFormatIsReadBack) {
+  if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
+  std::string from = "box.ply";
+  for (const std::string to : {"a.stl", "b.obj", "c.vtk", "d.ply"}) {
+    const Outcome o = points(from_to(from, to) + " --direction fixed-to-moving -t turn.mat");
+    ASSERT_EQ(o.status, 0) << o.err;
+    from = to;
+  }
+  EXPECT_NEAR(enclosed_volume(read_mesh(path("d.ply"))), 480, 1e-2);
+}
+
+TEST_F(RegtoolPoints, ATexturedObjKeepsItsVertices) {
+  if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
+  text("t.obj",
+       "# a tetrahedron\nv 0 0 1\nv 1 0 0\r\nv 0 1 0\nv 0 0 0\nvt 0 0\nvt 1 0\nvt 0 1\n"
+       "f 4/1 3/2 2/3\nf 4/2 2/1 1/3\nf -1/1 -4/2 -2/3\nf 1//1 \\\n2 3\n");
+  ASSERT_EQ(points("-i t.obj -o u.obj --direction fixed-to-moving -t turn.mat").status, 0);
+  const std::vector<Eigen::Vector3d> u = MovableMesh(path("u.obj")).vertices();
+  ASSERT_EQ(u.size(), 4u);
+  const Eigen::Affine3d turn = read_affine(path("turn.mat"));
+  EXPECT_LT((u[0] - turn * Eigen::Vector3d(0, 0, 1)).norm(), 1e-5);
+  EXPECT_LT((u[2] - turn * Eigen::Vector3d(0, 1, 0)).norm(), 1e-5);
+  EXPECT_NEAR(enclosed_volume(read_mesh(path("u.obj"))), 1.0 / 6, 1e-5);
+  const std::string mesh = " -o out.obj --direction fixed-to-moving -t turn.mat";
+  text("far.obj", "v 0 0 1\nv 1 0 0\nv 0 1 0\nf 1 2 4\n");
+  expect_refusal(points("-i far.obj" + mesh), "not among its 3");
+  text("word.obj", "v 0 0 1\nv 1 0 zero\n");
+  expect_refusal(points("-i word.obj" + mesh), "line 2");
+}
+
+TEST_F(RegtoolPoints, MeshesInVoxelsTurnWithTheGrid) {
+  if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
+  Geometry left = plain_geometry({12, 12, 12});
+  left.direction(0, 0) = -1;  // index to world mirrors
+  const std::vector<float> voxels(left.extent.count(), 1);
+  write_image(path("left.nii.gz"), left, voxels);
+  write_image(path("right.nii.gz"), plain_geometry({12, 12, 12}), voxels);
+  const std::string call = "-i box.ply --direction fixed-to-moving --frame voxel -o ";
+  ASSERT_EQ(points(call + "same.ply --image left.nii.gz").status, 0);
+  ASSERT_EQ(points(call + "other.ply --image left.nii.gz right.nii.gz").status, 0);
+  EXPECT_NEAR(enclosed_volume(read_mesh(path("same.ply"))), 480, 1e-2);
+  EXPECT_NEAR(enclosed_volume(read_mesh(path("other.ply"))), 480, 1e-2);
+}
+
+TEST_F(RegtoolPoints, ABuildWithoutMeshesSaysHowToGetThem) {
+  if (has_meshes()) GTEST_SKIP() << "this build has meshes";
+  expect_refusal(points("-i box.ply -o out.ply --direction fixed-to-moving -t turn.mat"),
+                 "libvtk9-dev");
+}
+
+TEST_F(RegtoolPoints, VoxelsAreThoseOfTheImagesNamed) {
+  const Geometry from = oblique_geometry({12, 14, 16}, {1.5, 2, 2.5});
+  Geometry to = oblique_geometry({20, 10, 12}, {1, 3, 2});
+  to.origin += Eigen::Vector3d(4, -3, 2);
+  write_image(path("from.nii.gz"), from, std::vector<float>(from.extent.count(), 1));
+  write_image(path("to.nii.gz"), to, std::vector<float>(to.extent.count(), 1));
+  text("v.csv", "i,j,k\n0,0,0\n3,5.5,7\n");
+  const std::string call =
+      "-i v.csv --direction fixed-to-moving --frame voxel -t turn.mat -o w.csv --image from.nii.gz";
+  const Eigen::Affine3d turn = read_affine(path("turn.mat"));
+  for (const bool two : {false, true}) {
+    ASSERT_EQ(points(call + (two ? " to.nii.gz" : "")).status, 0);
+    const Eigen::Affine3d expected =
+        (two ? to : from).world_to_index() * turn * from.index_to_world();
+    const std::vector<Eigen::Vector3d> mapped = table("w.csv");
+    ASSERT_EQ(mapped.size(), 2u);
+    EXPECT_LT((mapped[0] - expected * Eigen::Vector3d(0, 0, 0)).norm(), 1e-4);
+    EXPECT_LT((mapped[1] - expected * Eigen::Vector3d(3, 5.5, 7)).norm(), 1e-4);
+  }
+  ASSERT_EQ(points("-i w.csv --direction moving-to-fixed --frame voxel -t turn.mat -o x.csv "
+                   "--image to.nii.gz from.nii.gz")
+                .status,
+            0);
+  EXPECT_LT((table("x.csv")[1] - Eigen::Vector3d(3, 5.5, 7)).norm(), 1e-4) << "and back";
+}
+
+TEST_F(RegtoolPoints, BeyondAFieldOnlyAffinesHold) {
+  text("p.csv", "100,0,0\n0,-60,1\n");
+  for (const std::string direction : {"fixed-to-moving", "moving-to-fixed"}) {
+    ASSERT_EQ(
+        points("-i p.csv -o q.csv -t field.nii.gz -t turn.mat --direction " + direction).status, 0);
+    Eigen::Affine3d turn = read_affine(path("turn.mat"));
+    if (direction == "moving-to-fixed") turn = turn.inverse();
+    EXPECT_LT((table("q.csv")[0] - turn * Eigen::Vector3d(100, 0, 0)).norm(), 2e-6);
+    EXPECT_LT((table("q.csv")[1] - turn * Eigen::Vector3d(0, -60, 1)).norm(), 2e-6);
+  }
+}
+
+TEST_F(RegtoolPoints, RefusesUnusableCalls) {
+  text("p.csv", "1,2,3\n");
+  const std::string call = "-i p.csv -o out.csv -t turn.mat --direction fixed-to-moving ";
+  expect_refusal(points(call + "--frame voxel"), "--image FROM TO");
+  expect_refusal(points(call + "--image field.nii.gz"), "--frame voxel");
+  expect_refusal(points(call + "--frame voxel --image missing.nii.gz"), "missing.nii.gz");
+  expect_refusal(points(call + "--frame mni"), "lps, ras, voxel");
+  const std::string mesh = " -t turn.mat --direction fixed-to-moving ";
+  expect_refusal(points("-i box.ply -o out.csv" + mesh), "must both be meshes");
+  expect_refusal(points("-i p.csv -o out.ply" + mesh), "must both be meshes");
+  expect_refusal(points("-i box.ply -o box.ply" + mesh), "also an input");
+  if (!has_meshes()) return;
+  text("cut.ply", std::string(box_ply).substr(0, 300));
+  text("empty.ply",
+       "ply\nformat ascii 1.0\nelement vertex 0\nproperty float x\nproperty float y\n"
+       "property float z\nend_header\n");
+  std::string nan = box_ply;
+  text("nan.ply", nan.replace(nan.find("60 70 80"), 8, "60 nan 80"));
+  for (const std::string name : {"cut.ply", "empty.ply", "nan.ply", "missing.vtk"})
+    expect_refusal(points(from_to(name, "out.ply") + mesh), name);
+}
+
+}  // namespace
+}  // namespace freeflow

@@ -1,0 +1,99 @@
+// The searches of linear registration on costs that need no image.
+#include <cmath>
+
+#include <freeflow/registration/linear/powell.h>
+#include <freeflow/registration/linear/quasi_newton.h>
+#include <freeflow/registration/linear/rotation_search.h>
+
+#include "support/devices.h"
+
+namespace freeflow {
+namespace {
+
+TEST(RotationSearch, SpreadRotationsCoverEverything) {
+  const std::vector<Eigen::Matrix3d> grid = spread_rotations(600);
+  std::srand(1);
+  for (int i = 0; i < 50; ++i) {
+    const Eigen::Matrix3d r = Eigen::Quaterniond::UnitRandom().toRotationMatrix();
+    double nearest = 360;
+    for (const Eigen::Matrix3d& g : grid)
+      nearest = std::min(
+          nearest,
+          double(Eigen::AngleAxisd(Eigen::Matrix3d(r * g.transpose())).angle() * 180 / EIGEN_PI));
+    EXPECT_LT(nearest, 30);
+  }
+}
+
+/// A curved valley that is awkward along the axes.
+double valley(const Eigen::VectorXd& p) {
+  const double a = p[0] + p[1] - 3, b = p[0] - p[1] + 0.1 * p[2] * p[2], c = p[2] - 1;
+  return a * a + 5 * b * b + 0.5 * c * c;
+}
+
+TEST(Powell, FindsTheMinimumAndRemembers) {
+  Observer silent;
+  std::vector<Eigen::VectorXd> asked;
+  const PlainCost cost = [&](const Eigen::VectorXd& p) {
+    asked.push_back(p);
+    return valley(p);
+  };
+  PowellOptions o;
+  int evaluations[2];
+  for (const double resolution : {0.0, 0.05}) {
+    asked.clear();
+    o.resolution = Eigen::VectorXd::Constant(3, resolution);
+    LevelRecord record;
+    Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+    EXPECT_LT(minimize_powell(cost, p, o, record, silent), resolution == 0 ? 1e-3 : 0.1);
+    EXPECT_NEAR(p[2], 1, 0.2);
+    evaluations[resolution > 0] = int(asked.size());
+    if (resolution == 0) continue;
+    for (std::size_t i = 0; i < asked.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j)
+        EXPECT_FALSE(((asked[i] - asked[j]).array().abs() < resolution).all());
+  }
+  EXPECT_LT(evaluations[1], evaluations[0]);
+}
+
+TEST(Powell, ACostWithMemoryAsksOnce) {
+  RememberedCost cost([](const Eigen::VectorXd& p) { return p[0]; }, Eigen::Vector2d(0.1, 1));
+  EXPECT_EQ(cost(Eigen::Vector2d(1, 1)), 1);
+  EXPECT_EQ(cost(Eigen::Vector2d(1.05, 1.9)), 1);
+  EXPECT_EQ(cost.evaluations(), 1);
+  EXPECT_EQ(cost.recalls(), 1);
+  EXPECT_EQ(cost(Eigen::Vector2d(1.15, 1)), 1.15);
+  EXPECT_EQ(cost.evaluations(), 2);
+}
+
+TEST(HillClimbing, FindsTheMinimum) {
+  Observer silent;
+  LevelRecord record;
+  PowellOptions o;
+  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+  EXPECT_LT(minimize_hill(valley, p, o, record, silent), 0.01);
+}
+
+TEST(QuasiNewton, FindsTheMinimumAndLeavesTheCurvature) {
+  Observer silent;
+  LevelRecord record;
+  const SmoothCost smooth = [](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
+    if (gradient) {
+      gradient->resize(3);
+      for (int i = 0; i < 3; ++i) {
+        Eigen::VectorXd a = p, b = p;
+        a[i] += 1e-5, b[i] -= 1e-5;
+        (*gradient)[i] = (valley(a) - valley(b)) / 2e-5;
+      }
+    }
+    return valley(p);
+  };
+  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+  Eigen::MatrixXd curvature;
+  EXPECT_LT(minimize_quasi_newton(smooth, p, curvature, {}, record, silent), 1e-4);
+  EXPECT_EQ(curvature.rows(), 3);
+  for (std::size_t i = 1; i < record.iterations.size(); ++i)
+    EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
+}
+
+}  // namespace
+}  // namespace freeflow
