@@ -1,6 +1,8 @@
 #include <freeflow/regularize/unfold.h>
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
@@ -10,114 +12,144 @@ namespace freeflow {
 
 namespace {
 
-constexpr int passes = 4;                                   // between two looks for folds
-constexpr int narrowest = 2;                                // reach at the start, voxels
-constexpr int widest = 16;                                  // and at the end
-constexpr int widening_rounds = 4;                          // after which it grows by a voxel
-constexpr int rounds_by_volumes = 12, averaging_every = 4;  // of the rounds after those
-constexpr float margin = 0.02f;                             // above the bound
-constexpr float gain = 3;  // of the mean of what corners ask for, which alone creeps
+constexpr int sweeps = 8;             // of a round, after which the host looks
+constexpr int rounds_by_volumes = 2;  // which take out most; later ones average first,
+constexpr int averaging_rounds = 8;   // by a sweep more each time that many are over,
+constexpr int stubborn_rounds = 24;   // and from there on all that lies near, folded or not
+constexpr int widening_rounds = 4;    // after which the blocks around are worked on, too
+constexpr float margin = 0.02f;       // above the bound
 
-/// Offsets of voxels near folds, those that move first.
-struct Neighbourhood {
-  std::vector<int> voxels;
-  std::size_t moving = 0;
+struct RoundPlan {
+  int averaging;        // sweeps
+  float average_below;  // a determinant
+  int rings;            // of blocks about those with folds
+
+  RoundPlan(int round, float bound)
+      : averaging(round < rounds_by_volumes
+                      ? 0
+                      : std::min(1 + (round - rounds_by_volumes) / averaging_rounds, sweeps - 1)),
+        average_below(round < stubborn_rounds ? bound : std::numeric_limits<float>::max()),
+        rings(round / widening_rounds) {}
 };
 
-/// The voxels up to `reach` steps along the axes from `folds`, which move, and one step farther,
-/// whose corners that changes. `seen` is 0 everywhere before and after.
-Neighbourhood around(const std::vector<int>& folds, Extent n, int reach,
-                     std::vector<unsigned char>& seen) {
-  Neighbourhood found{folds, 0};
-  std::vector<int>& voxels = found.voxels;
-  for (const int v : voxels) seen[std::size_t(v)] = 1;
-  const auto add = [&](bool exists, int v) {
-    if (!exists || seen[std::size_t(v)]) return;
-    seen[std::size_t(v)] = 1;
-    voxels.push_back(v);
-  };
-  const int slice = n.x * n.y;
-  std::size_t begin = 0;
-  for (int step = 0; step <= reach; ++step) {
-    if (step == reach) found.moving = voxels.size();
-    const std::size_t end = voxels.size();
-    for (; begin < end; ++begin) {
-      const int v = voxels[begin], x = v % n.x, y = v / n.x % n.y, z = v / slice;
-      add(x > 0, v - 1);
-      add(x + 1 < n.x, v + 1);
-      add(y > 0, v - n.x);
-      add(y + 1 < n.y, v + n.x);
-      add(z > 0, v - slice);
-      add(z + 1 < n.z, v + slice);
+/// All that unfolding keeps on the device, and on the host per block the voxels that fold.
+class Unfolding {
+ public:
+  Unfolding(Context& ctx, DisplacementField& u, float bound)
+      : ctx_(ctx), u_(u), bound_(bound), blocks_(ListedBlocks::blocks_of(u.extent())),
+        rows_(ListedBlocks::rows_of(u.extent())), stamps_(ctx, rows_.count()),
+        row_folds_(ctx, rows_.count()), folds_(blocks_.count()) {
+    stamps_.fill_zero(ctx);
+    const Buffer<unsigned char> marks(ctx, u.extent().count());
+    const VolumeView<unsigned char> marked{marks.data(), u.extent()};
+    for_each_voxel(ctx, u.extent(), FoldMarkBody{std::as_const(u).view(), marked, bound});
+    for_each_voxel(ctx, rows_, CountMarksBody{marked, row_folds()});
+    std::vector<int> all(blocks_.count());
+    std::iota(all.begin(), all.end(), 0);
+    count(all, Buffer<int>(ctx, all));
+  }
+
+  std::size_t total() const {
+    return std::size_t(std::accumulate(folds_.begin(), folds_.end(), 0LL));
+  }
+
+  /// Sweeps over the blocks with folds and those around them, then counts. Waits once.
+  void round(const RoundPlan& plan) {
+    std::vector<int> blocks;
+    for (std::size_t i = 0; i < folds_.size(); ++i)
+      if (folds_[i] > 0) blocks.push_back(int(i));
+    for (int ring = 0; ring < plan.rings; ++ring) blocks = and_around(blocks);
+    const int first = sweep_ + 1;
+    sweep(Buffer<int>(ctx_, blocks), plan);
+    const std::vector<int> changed = and_around(blocks);
+    const Buffer<int> list(ctx_, changed);
+    const ListedBlocks listed{list.data(), u_.extent()};
+    for_each_voxel(
+        ctx_, rows_of(list),
+        CountRowsBody{std::as_const(u_).view(), listed, stamps(), row_folds(), first, bound_});
+    count(changed, list);
+  }
+
+ private:
+  Stamps stamps() const { return {stamps_.data(), rows_}; }
+  VolumeView<unsigned char> row_folds() const { return {row_folds_.data(), rows_}; }
+  static Extent rows_of(const Buffer<int>& list) {
+    return {int(list.size()) * ListedBlocks::rows, 1, 1};
+  }
+
+  /// `blocks` and all that touch them, in order.
+  std::vector<int> and_around(const std::vector<int>& blocks) const {
+    std::vector<unsigned char> reached(blocks_.count());
+    for (const int b : blocks) {
+      const int x = b % blocks_.x, y = b / blocks_.x % blocks_.y, z = b / (blocks_.x * blocks_.y);
+      for (int k = std::max(z - 1, 0); k <= std::min(z + 1, blocks_.z - 1); ++k)
+        for (int j = std::max(y - 1, 0); j <= std::min(y + 1, blocks_.y - 1); ++j)
+          for (int i = std::max(x - 1, 0); i <= std::min(x + 1, blocks_.x - 1); ++i)
+            reached[blocks_.offset(i, j, k)] = 1;
+    }
+    std::vector<int> found;
+    for (std::size_t i = 0; i < reached.size(); ++i)
+      if (reached[i]) found.push_back(int(i));
+    return found;
+  }
+
+  void sweep(const Buffer<int>& list, const RoundPlan& plan) {
+    const ListedBlocks listed{list.data(), u_.extent()};
+    const Extent rows = rows_of(list);
+    const Buffer<unsigned char> planned(ctx_, rows.count());
+    for (int nth = 0; nth < sweeps; ++nth) {
+      ++sweep_;
+      for_each_voxel(ctx_, rows, PlanBody{listed, stamps(), planned.data(), sweep_});
+      const bool averages = nth < plan.averaging;
+      for (int colour = 0; colour < ListedBlocks::side; ++colour) {
+        const Sweep now{u_.view(),
+                        listed,
+                        stamps(),
+                        planned.data(),
+                        sweep_,
+                        colour,
+                        averages ? plan.average_below : bound_ + margin};
+        if (averages)
+          for_each_voxel(ctx_, rows, AverageBody{now});
+        else
+          for_each_voxel(ctx_, rows, OpenCornersBody{now});
+      }
     }
   }
-  for (const int v : voxels) seen[std::size_t(v)] = 0;
-  return found;
-}
 
-std::vector<int> folds_anywhere(Context& ctx, const DisplacementField& u, float bound,
-                                const Buffer<unsigned char>& marks) {
-  for_each_voxel(ctx, u.extent(), FoldMarkBody{u.view(), {marks.data(), u.extent()}, bound});
-  const std::vector<unsigned char> marked = marks.to_host(ctx);
-  std::vector<int> folds;
-  for (std::size_t i = 0; i < marked.size(); ++i)
-    if (marked[i]) folds.push_back(int(i));
-  return folds;
-}
-
-/// One round: moves the voxels about `folds` and returns the folds that are there then. `scratch`
-/// has a mark per voxel of the grid.
-std::vector<int> folds_after_round(Context& ctx, DisplacementField& u, const Neighbourhood& near,
-                                   float bound, bool averages,
-                                   const Buffer<unsigned char>& scratch) {
-  const Buffer<int> offsets(ctx, near.voxels);
-  const ListedVoxels voxels{offsets.data(), u.extent()};
-  const Extent moving{int(near.moving), 1, 1}, looked{int(near.voxels.size()), 1, 1};
-  const Buffer<float> planes(ctx, 3 * near.moving);
-  const FieldView<float> moved{planes.data(), moving};
-  const Buffer<unsigned char> marks(ctx, near.voxels.size());
-  const FieldView<const float> now = std::as_const(u).view();
-  const VolumeView<unsigned char> low{scratch.data(), u.extent()};
-  const float target = bound + margin;
-  const ListedFoldMarkBody look{now, voxels, marks.data(), low, bound, target};
-  for (int pass = 0; pass < passes; ++pass) {
-    if (averages) {
-      for_each_voxel(ctx, moving, AverageListedBody{now, voxels, moved});
-    } else {
-      for_each_voxel(ctx, looked, look);
-      for_each_voxel(ctx, moving, OpenCornersBody{now, voxels, low, moved, target, gain});
-    }
-    for_each_voxel(ctx, moving, PutListedBody{moved, voxels, u.view()});
+  void count(const std::vector<int>& blocks, const Buffer<int>& list) {
+    const ListedBlocks listed{list.data(), u_.extent()};
+    const Buffer<int> counts(ctx_, blocks.size());
+    for_each_voxel(ctx_, {int(blocks.size()), 1, 1},
+                   CountBlocksBody{listed, stamps(), row_folds(), counts.data(), sweep_});
+    const std::vector<int> found = counts.to_host(ctx_);
+    for (std::size_t i = 0; i < blocks.size(); ++i) folds_[std::size_t(blocks[i])] = found[i];
   }
-  for_each_voxel(ctx, looked, look);
-  const std::vector<unsigned char> marked = marks.to_host(ctx);
-  std::vector<int> folds;
-  for (std::size_t i = 0; i < marked.size(); ++i)
-    if (marked[i]) folds.push_back(near.voxels[i]);
-  std::sort(folds.begin(), folds.end());  // neighbours in memory stay neighbours in the list
-  return folds;
-}
+
+  Context& ctx_;
+  DisplacementField& u_;
+  float bound_;
+  Extent blocks_, rows_;  // of the grid
+  Buffer<int> stamps_;
+  Buffer<unsigned char> row_folds_;
+  std::vector<int> folds_;  // per block
+  int sweep_ = 0;
+};
 
 }  // namespace
 
 UnfoldResult unfold(Context& ctx, DisplacementField& u, const UnfoldOptions& options,
                     const StopRequest& stop) {
   require_on_device(ctx, u);
-  const Extent n = u.extent();
   const auto bound = float(options.bound);
-  const Buffer<unsigned char> scratch(ctx, n.count());
-  std::vector<int> folds = folds_anywhere(ctx, u, bound, scratch);
+  Unfolding unfolding(ctx, u, bound);
   UnfoldResult result;
-  result.voxels_before = folds.size();
-  std::vector<unsigned char> seen(folds.empty() ? 0 : n.count());
-  for (; !folds.empty() && result.rounds < options.max_rounds; ++result.rounds) {
+  result.voxels_before = result.voxels_after = unfolding.total();
+  for (; result.voxels_after > 0 && result.rounds < options.max_rounds; ++result.rounds) {
     stop_if(stop);
-    const int reach = std::min(widest, narrowest + result.rounds / widening_rounds);
-    const bool averages = result.rounds >= rounds_by_volumes &&
-                          result.rounds % averaging_every == averaging_every - 1;
-    folds = folds_after_round(ctx, u, around(folds, n, reach, seen), bound, averages, scratch);
+    unfolding.round(RoundPlan(result.rounds, bound));
+    result.voxels_after = unfolding.total();
   }
-  result.voxels_after = folds.size();
   return result;
 }
 

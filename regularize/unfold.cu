@@ -5,9 +5,11 @@
 namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const FoldMarkBody&);
-template void for_each_voxel(backend::Cuda, Extent, const ListedFoldMarkBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountMarksBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountRowsBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountBlocksBody&);
+template void for_each_voxel(backend::Cuda, Extent, const PlanBody&);
 template void for_each_voxel(backend::Cuda, Extent, const OpenCornersBody&);
-template void for_each_voxel(backend::Cuda, Extent, const AverageListedBody&);
-template void for_each_voxel(backend::Cuda, Extent, const PutListedBody&);
+template void for_each_voxel(backend::Cuda, Extent, const AverageBody&);
 
 }  // namespace freeflow

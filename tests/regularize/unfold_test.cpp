@@ -76,8 +76,8 @@ TEST_P(Unfold, TouchesNothingFarAway) {
 }
 
 TEST_P(Unfold, LeavesNoneInARandomRoughField) {
-  for (const Extent n : {Extent{31, 23, 17}, Extent{20, 19, 1}, Extent{5, 4, 3}}) {
-    for (const float amplitude : {0.5f, 1.0f}) {
+  for (const Extent n : {Extent{31, 23, 17}, Extent{20, 19, 1}, Extent{1, 9, 8}, Extent{5, 4, 3}}) {
+    for (const float amplitude : {0.5f, 1.0f, 5.0f}) {
       DisplacementField u = rough(ctx, plain_geometry(n), amplitude);
       const UnfoldResult r = unfold(ctx, u);
       EXPECT_GT(r.voxels_before, 0u) << n.x << ' ' << amplitude;
