@@ -15,7 +15,7 @@ namespace {
 constexpr int sweeps = 8;             // of a round, after which the host looks
 constexpr int rounds_by_volumes = 2;  // which take out most; later ones average first,
 constexpr int averaging_rounds = 8;   // by a sweep more each time that many are over,
-constexpr int stubborn_rounds = 24;   // and from there on all that lies near, folded or not
+constexpr int stubborn_rounds = 32;   // and from there on all that lies near, folded or not
 constexpr int widening_rounds = 4;    // after which the blocks around are worked on, too
 constexpr float margin = 0.02f;       // above the bound
 

@@ -170,8 +170,10 @@ struct Corner {
 /// Each corner below `target`, one after the other, moves its four voxels i by
 ///   (target - D) grad_i D / sum_j |grad_j D|^2,
 /// which takes it there to first order while they move as little as possible (the position-based
-/// dynamics of Mueller 2007, with volumes as constraints).
+/// dynamics of Mueller 2007, with volumes as constraints), and `beyond` times as far, since others
+/// pull it back (successive over-relaxation).
 struct OpenCornersBody {
+  static constexpr float beyond = 1.6f;
   Sweep sweep;
 
   FREEFLOW_HD void open(std::size_t at, const std::ptrdiff_t (&step)[3],
@@ -192,7 +194,7 @@ struct OpenCornersBody {
       }
       squared = fma_(g[3][c], g[3][c], squared);
     }
-    const float share = (target - determinant) / squared;
+    const float share = beyond * (target - determinant) / squared;
     for (int c = 0; c < 3; ++c) {
       float* p = sweep.u.plane(c).data + at;
       for (int axis = 0; axis < 3; ++axis)
