@@ -128,7 +128,7 @@ TEST_P(Field, FoldedVoxelsAreCounted) {
 
 /// The smallest determinant at a voxel's corners, in double, by Eigen: every choice of a neighbour
 /// per axis among those that exist.
-double smallest_corner(const std::vector<float>& u, Extent n, Eigen::Vector3i at) {
+double smallest_corner(const std::vector<float>& u, Extent n, const Eigen::Vector3i& at) {
   const auto vector = [&](const Eigen::Vector3i& p) {
     const std::size_t i = n.offset(p.x(), p.y(), p.z());
     return Eigen::Vector3d(u[i], u[i + n.count()], u[i + 2 * n.count()]);
@@ -191,7 +191,7 @@ TEST_P(Field, ResamplingKeepsTheWorldDisplacement) {
     return g;
   }();
   const Eigen::Vector3d world(1.5, -2.5, 0.75);
-  const Eigen::Vector3d voxels = from.direction.transpose() * world / 2;
+  Eigen::Vector3d voxels = from.direction.transpose() * world / 2;
   const DisplacementField u(ctx, from,
                             field_planes(from.extent, [&](int, int, int) { return voxels; }));
   const std::vector<float> r = resample(ctx, u, to).to_host(ctx);
