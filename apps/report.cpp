@@ -171,14 +171,19 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                       {"max", r.jacobian.max},
                       {"mean_log", r.jacobian.mean_log},
                       {"sd_log", r.jacobian.sd_log},
+                      {"corner_min", r.jacobian.corner_min},
                       {"folded_voxels", r.jacobian.folded_voxels},
                       {"folded_percent", 100.0 * double(r.jacobian.folded_voxels) / double(voxels)},
                       {"below_bound_before_unfolding", r.unfolding.voxels_before},
                       {"below_bound_after_unfolding", r.unfolding.voxels_after},
                       {"unfolding_rounds", r.unfolding.rounds}};
-  if (r.inverse)
+  if (r.inverse) {
     json["inverse_residual_voxels"] = {{"mean", r.inverse->residual.mean_voxels},
                                        {"max", r.inverse->residual.max_voxels}};
+    json["inverse_unfolding"] = {{"below_bound_before", r.inverse_unfolding.voxels_before},
+                                 {"below_bound_after", r.inverse_unfolding.voxels_after},
+                                 {"rounds", r.inverse_unfolding.rounds}};
+  }
   write_json(path, json);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/deform/field_operations_body.h>
@@ -87,23 +88,28 @@ Volume<float> jacobian_determinant(Context& ctx, const DisplacementField& u) {
 }
 
 JacobianStatistics jacobian_statistics(Context& ctx, const DisplacementField& u) {
-  const Volume<float> jacobian = jacobian_determinant(ctx, u);
+  Volume<float> jacobian = jacobian_determinant(ctx, u);
   const std::size_t n = u.extent().count();
+  const float* data = std::as_const(jacobian).view().data;
   const ReduceWorkspace work(ctx, n, 3);
-  Buffer<double> scalars(ctx, 5);
-  reduce(ctx, n, 3, JacobianSumBody{{}, jacobian.view().data}, work, scalars.data());
-  reduce(ctx, n, 2, JacobianRangeBody{{}, jacobian.view().data}, work, scalars.data() + 3);
+  Buffer<double> scalars(ctx, 7);
+  reduce(ctx, n, 3, JacobianSumBody{{}, data}, work, scalars.data());
+  reduce(ctx, n, 2, JacobianRangeBody{{}, data}, work, scalars.data() + 3);
+  for_each_voxel(ctx, u.extent(), CornerJacobianBody{u.view(), jacobian.view()});
+  reduce(ctx, n, 1, JacobianRangeBody{{}, data}, work, scalars.data() + 5);
+  reduce(ctx, n, 1, FoldedSumBody{{}, data}, work, scalars.data() + 6);
   const std::vector<double> s = scalars.to_host(ctx);
   JacobianStatistics statistics;
-  statistics.folded_voxels = std::size_t(s[0]);
   const double positive = double(n) - s[0];
   if (positive > 0) {
     statistics.mean_log = s[1] / positive;
     statistics.sd_log =
         std::sqrt(std::max(0.0, s[2] / positive - statistics.mean_log * statistics.mean_log));
   }
-  statistics.max = s[3] - JacobianRangeBody::offset;
-  statistics.min = JacobianRangeBody::offset - s[4];
+  statistics.min = JacobianRangeBody::offset - s[3];
+  statistics.max = s[4] - JacobianRangeBody::offset;
+  statistics.corner_min = JacobianRangeBody::offset - s[5];
+  statistics.folded_voxels = std::size_t(s[6]);
   return statistics;
 }
 

@@ -11,11 +11,13 @@ template void for_each_voxel(backend::Cuda, Extent, const InvertBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InverseResidualFieldBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InverseCorrectionBody&);
 template void for_each_voxel(backend::Cuda, Extent, const JacobianBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CornerJacobianBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ResampleFieldBody&);
 template void reduce(backend::Cuda, std::size_t, int, const InverseResidualSumBody&, double*,
                      double*);
 template void reduce(backend::Cuda, std::size_t, int, const InverseResidualMaxBody&, double*,
                      double*);
+template void reduce(backend::Cuda, std::size_t, int, const FoldedSumBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const JacobianSumBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const JacobianRangeBody&, double*, double*);
 

@@ -53,10 +53,18 @@ Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& o
 InverseResidual inverse_residual(Context& ctx, const DisplacementField& u,
                                  const DisplacementField& v);
 
+/// Of det(I + grad u), dimensionless.
 struct JacobianStatistics {
-  double min = 1, max = 1;
-  double mean_log = 0, sd_log = 0;  ///< over voxels with a positive determinant
-  std::size_t folded_voxels = 0;    ///< determinant <= 0
+  double min = 1, max = 1;          ///< by central differences
+  double mean_log = 0, sd_log = 0;  ///< the same, over voxels where it is positive
+
+  /// Central differences jump over a voxel that passes its neighbour. A map of voxels is one to one
+  /// between them only if the eight determinants by forward or backward differences along each axis
+  /// are positive (Liu et al. 2024, On finite difference Jacobian computation in deformable image
+  /// registration): D^{+-+} = det(I + (D^+_x u, D^-_y u, D^+_z u)) and so on, each the volume of a
+  /// corner of the voxel. Their mean is the determinant by central differences.
+  double corner_min = 1;          ///< the smallest of all; at the border of those that exist
+  std::size_t folded_voxels = 0;  ///< with a corner's determinant <= 0
 };
 
 /// det(I + grad u) per voxel, central differences (one-sided at the border), dimensionless.

@@ -195,10 +195,58 @@ FREEFLOW_HD float jacobian_at(FieldView<const float> u, int x, int y, int z) {
          g[0][2] * (g[1][0] * g[2][1] - g[1][1] * g[2][0]);
 }
 
+/// The smallest of the eight determinants by forward or backward differences along each axis, the
+/// voxel's corners (Liu 2024); at the border those that exist. Each is linear in every axis'
+/// difference, so the determinant by central differences is the mean of the eight: where this is
+/// positive, that is too.
+FREEFLOW_HD float corner_jacobian_at(FieldView<const float> u, int x, int y, int z) {
+  const Extent n = u.extent;
+  const int at[3] = {x, y, z};
+  const std::size_t stride[3] = {1, std::size_t(n.x), std::size_t(n.x) * n.y};
+  float d[3][2][3];  // axis, backward or forward, component
+  for (int c = 0; c < 3; ++c) {
+    const float* p = u.plane(c).data + n.offset(x, y, z);
+    for (int axis = 0; axis < 3; ++axis) {
+      const std::size_t up = at[axis] + 1 < n[axis] ? stride[axis] : 0,
+                        down = at[axis] > 0 ? stride[axis] : 0;
+      const float ahead = p[up], behind = *(p - down), along = c == axis ? 1.0f : 0.0f;
+      d[axis][0][c] = (down > 0 ? p[0] - behind : ahead - p[0]) + along;
+      d[axis][1][c] = (up > 0 ? ahead - p[0] : p[0] - behind) + along;
+    }
+  }
+  float least = 3e38f;
+  for (int j = 0; j < 2; ++j)
+    for (int k = 0; k < 2; ++k) {
+      const float* const b = d[1][j];
+      const float* const e = d[2][k];
+      const float across[3] = {b[1] * e[2] - b[2] * e[1], b[2] * e[0] - b[0] * e[2],
+                               b[0] * e[1] - b[1] * e[0]};
+      for (int i = 0; i < 2; ++i) {
+        const float* const a = d[0][i];
+        const float now = fma_(a[0], across[0], fma_(a[1], across[1], a[2] * across[2]));
+        least = now < least || now != now ? now : least;
+      }
+    }
+  return least;
+}
+
 struct JacobianBody {
   FieldView<const float> u;
   VolumeView<float> out;
   FREEFLOW_HD void operator()(int x, int y, int z) const { out(x, y, z) = jacobian_at(u, x, y, z); }
+};
+
+struct CornerJacobianBody {
+  FieldView<const float> u;
+  VolumeView<float> out;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    out(x, y, z) = corner_jacobian_at(u, x, y, z);
+  }
+};
+
+struct FoldedSumBody : SumBody {
+  const float* jacobian;
+  FREEFLOW_HD double operator()(std::size_t i, int) const { return jacobian[i] > 0 ? 0.0 : 1.0; }
 };
 
 /// Terms: count of J <= 0, sum of log J, sum of log^2 J.
@@ -213,13 +261,13 @@ struct JacobianSumBody : SumBody {
   }
 };
 
-/// Terms: offset + largest J, offset - smallest J. The offset keeps both positive, as a maximum
+/// Terms: offset - smallest J, offset + largest J. The offset keeps both positive, as a maximum
 /// over a tree needs.
 struct JacobianRangeBody : MaxBody {
   static constexpr double offset = 1e6;
   const float* jacobian;
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
-    return term == 0 ? offset + jacobian[i] : offset - jacobian[i];
+    return term == 0 ? offset - jacobian[i] : offset + jacobian[i];
   }
 };
 

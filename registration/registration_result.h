@@ -25,7 +25,8 @@ struct RegistrationResult {
   std::optional<Inverse>
       inverse;  ///< of the displacement, where LevelOptions::with_inverse asked for it
   JacobianStatistics jacobian;
-  UnfoldResult unfolding;  ///< folds that were taken out after the optimisation
+  UnfoldResult unfolding;          ///< folds that were taken out after the optimisation
+  UnfoldResult inverse_unfolding;  ///< the same of the inverse
   double overlap_before = 0,
          overlap_after = 0;  ///< share of the fixed voxels that fall on moving ones
   std::vector<LevelRecord> levels;

@@ -1,12 +1,15 @@
 // Same maths as the CPU.
 #include <freeflow/regularize/unfold_body.h>
 #include <freeflow/core/for_each_voxel.cuh>
-#include <freeflow/core/reduce.cuh>
 
 namespace freeflow {
 
-template void for_each_voxel(backend::Cuda, Extent, const FoldIndicatorBody&);
-template void for_each_voxel(backend::Cuda, Extent, const SmoothFlaggedBody&);
-template void reduce(backend::Cuda, std::size_t, int, const FoldCountBody&, double*, double*);
+template void for_each_voxel(backend::Cuda, Extent, const FoldMarkBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountMarksBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountRowsBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountBlocksBody&);
+template void for_each_voxel(backend::Cuda, Extent, const PlanBody&);
+template void for_each_voxel(backend::Cuda, Extent, const OpenCornersBody&);
+template void for_each_voxel(backend::Cuda, Extent, const AverageBody&);
 
 }  // namespace freeflow

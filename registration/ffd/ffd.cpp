@@ -109,7 +109,9 @@ class FfdRun : public LevelLoop {
 
   void finish(RegistrationResult& result, const StopRequest& stop) override {
     result.displacement = DisplacementField(ctx_, fixed_.geometry());
-    result.unfolding = unfold(ctx_, lattice_, result.displacement, {}, stop);
+    SplineSampler(ctx_, lattice_, fixed_.geometry())
+        .evaluate(ctx_, lattice_.view(), result.displacement.view());
+    result.unfolding = unfold(ctx_, result.displacement, {}, stop);
   }
 
   const char* mend_of_folds() const override {

@@ -91,6 +91,10 @@ RegistrationResult LevelLoop::run(Observer* observer) {
     const auto inverse_start = Clock::now();
     watch.on_stage(Stage::inverse);
     result.inverse = inverse_of(result, watch.stop_request());
+    // What inverts a strong compression changes faster than its grid can hold.
+    result.inverse_unfolding = unfold(ctx_, result.inverse->field, {}, watch.stop_request());
+    if (result.inverse_unfolding.rounds > 0)
+      result.inverse->residual = inverse_residual(ctx_, result.displacement, result.inverse->field);
     result.inverse_seconds = seconds_since(inverse_start);
   }
   store(result);

@@ -114,6 +114,7 @@ TEST_P(Field, JacobianOfALinearMapIsItsDeterminant) {
   EXPECT_NEAR(s.max, det, float_sum);
   EXPECT_NEAR(s.mean_log, std::log(det), float_sum);
   EXPECT_NEAR(s.sd_log, 0, 1e-3);
+  EXPECT_NEAR(s.corner_min, det, float_sum);
   EXPECT_EQ(s.folded_voxels, 0u);
 }
 
@@ -125,6 +126,64 @@ TEST_P(Field, FoldedVoxelsAreCounted) {
   EXPECT_EQ(jacobian_statistics(ctx, u).folded_voxels, g.extent.count());
 }
 
+/// The smallest determinant at a voxel's corners, in double, by Eigen: every choice of a neighbour
+/// per axis among those that exist.
+double smallest_corner(const std::vector<float>& u, Extent n, const Eigen::Vector3i& at) {
+  const auto vector = [&](const Eigen::Vector3i& p) {
+    const std::size_t i = n.offset(p.x(), p.y(), p.z());
+    return Eigen::Vector3d(u[i], u[i + n.count()], u[i + 2 * n.count()]);
+  };
+  double least = INFINITY;
+  for (int corner = 0; corner < 8; ++corner) {
+    Eigen::Matrix3d d = Eigen::Matrix3d::Identity();
+    bool exists = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (n[axis] == 1) continue;  // nothing changes along it
+      const int side = corner & (1 << axis) ? 1 : -1;
+      Eigen::Vector3i other = at;
+      other[axis] += side;
+      if (other[axis] < 0 || other[axis] >= n[axis])
+        exists = false;
+      else
+        d.col(axis) += side * (vector(other) - vector(at));
+    }
+    if (exists) least = std::min(least, d.determinant());
+  }
+  return least;
+}
+
+TEST_P(Field, FoldsAreCountedAtEveryCornerAsAnOracleCountsThem) {
+  for (const Extent n : {Extent{61, 47, 33}, Extent{9, 8, 1}, Extent{2, 2, 2}, Extent{1, 7, 1}}) {
+    const Geometry g = plain_geometry(n);
+    const std::vector<float> planes = random_values(3 * n.count(), 7, -0.45f, 0.45f);
+    const JacobianStatistics s = jacobian_statistics(ctx, DisplacementField(ctx, g, planes));
+    double least = INFINITY;
+    std::size_t folded = 0;
+    for (int z = 0; z < n.z; ++z)
+      for (int y = 0; y < n.y; ++y)
+        for (int x = 0; x < n.x; ++x) {
+          const double j = smallest_corner(planes, n, {x, y, z});
+          ASSERT_GT(std::abs(j), 1e-7) << "so near 0 that rounding would decide";
+          least = std::min(least, j);
+          folded += j <= 0;
+        }
+    EXPECT_EQ(s.folded_voxels, folded);
+    EXPECT_NEAR(s.corner_min, least, float_sum);
+    EXPECT_LE(s.corner_min, s.min + float_sum) << "central differences are the corners' mean";
+  }
+}
+
+TEST_P(Field, CornersSeeTheFoldThatCentralDifferencesJumpOver) {
+  const Geometry g = plain_geometry({9, 9, 9});
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int y, int z) {
+                              return Eigen::Vector3d(x == 4 && y == 4 && z == 4 ? 1.5 : 0, 0, 0);
+                            }));
+  const JacobianStatistics s = jacobian_statistics(ctx, u);
+  EXPECT_NEAR(s.min, 0.25, float_rounding);
+  EXPECT_NEAR(s.corner_min, -0.5, float_rounding);
+  EXPECT_EQ(s.folded_voxels, 2u) << "the voxel, and the one that it passes";
+}
+
 TEST_P(Field, ResamplingKeepsTheWorldDisplacement) {
   const Geometry from = oblique_geometry({20, 18, 16}, {2, 2, 2}), to = [&] {
     Geometry g = plain_geometry({9, 8, 7}, 1.3);
@@ -132,7 +191,7 @@ TEST_P(Field, ResamplingKeepsTheWorldDisplacement) {
     return g;
   }();
   const Eigen::Vector3d world(1.5, -2.5, 0.75);
-  const Eigen::Vector3d voxels = from.direction.transpose() * world / 2;
+  Eigen::Vector3d voxels = from.direction.transpose() * world / 2;
   const DisplacementField u(ctx, from,
                             field_planes(from.extent, [&](int, int, int) { return voxels; }));
   const std::vector<float> r = resample(ctx, u, to).to_host(ctx);
@@ -150,7 +209,8 @@ TEST_P(Field, GivesTheSameBitsAsTheCpu) {
          {compose(c, u, inverse.field).to_host(c), jacobian_determinant(c, u).to_host(c)})
       all.insert(all.end(), part.begin(), part.end());
     const JacobianStatistics s = jacobian_statistics(c, u);
-    for (double d : {s.mean_log, s.sd_log, s.min, s.max, inverse.residual.mean_voxels})
+    for (double d :
+         {s.mean_log, s.sd_log, s.min, s.max, s.corner_min, inverse.residual.mean_voxels})
       all.push_back(float(d));
     return all;
   };

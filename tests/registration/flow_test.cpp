@@ -1,8 +1,6 @@
 // The compositive flow on phantoms with a known deformation, on every device.
 #include <freeflow/registration/flow/flow.h>
 
-#include <freeflow/regularize/unfold.h>
-
 #include "support/devices.h"
 #include "support/registrations.h"
 #include "support/tolerances.h"
@@ -326,20 +324,6 @@ TEST_P(Flow, StopsWhenAsked) {
   Impatient observer;
   EXPECT_THROW(run(ctx, usual_phantom(false), quick(), {}, &observer), Cancelled);
   EXPECT_EQ(observer.asked, 4);
-}
-
-TEST_P(Flow, UnfoldingADenseFieldTouchesNothingFarAway) {
-  const Geometry g = plain_geometry({40, 24, 24});
-  std::vector<float> planes(3 * g.extent.count(), 0.0f);
-  const std::size_t fold = (std::size_t(12) * 24 + 12) * 40 + 8;
-  planes[fold] = 4, planes[fold + 1] = -4;
-  DisplacementField u(ctx, g, planes);
-  const UnfoldResult r = unfold(ctx, u);
-  EXPECT_GT(r.voxels_before, 0u);
-  EXPECT_EQ(r.voxels_after, 0u);
-  EXPECT_GT(jacobian_statistics(ctx, u).min, 0.05);
-  const std::vector<float> after = u.to_host(ctx);
-  for (std::size_t i = 30; i < after.size(); i += 40) ASSERT_EQ(after[i], 0.0f);
 }
 
 }  // namespace
