@@ -27,6 +27,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/mesh_quiet.h>
 #include <freeflow/io/obj_file.h>
 #include <freeflow/io/ply_check.h>
 
@@ -104,7 +105,6 @@ constexpr const char* known_meshes =
 
 Surface read_surface(const std::string& path) {
   size_of_readable_file(path);
-  vtkObject::GlobalWarningDisplayOff();  // what is wrong is said once, by us
   if (has_extension(path, ".ply")) {
     check_ply(path);
     return read_with<vtkPLYReader>(path);
@@ -145,6 +145,8 @@ void write_ply(const std::string& path, vtkPolyData* surface) {
 }
 
 }  // namespace
+
+void silence_mesh_readers() { vtkObject::GlobalWarningDisplayOff(); }
 
 bool has_meshes() { return true; }
 

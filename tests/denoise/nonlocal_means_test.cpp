@@ -264,10 +264,12 @@ TEST_P(NonlocalMeans, IsTheSameOnEveryDeviceAndInSlabs) {
   NonlocalMeansOptions options;
   options.neighbours = 40;
   options.iterations = 4;
-  const NonlocalMeansResult expected = nonlocal_means(cpu, Volume<float>(cpu, g, start), options);
   const NonlocalMeansResult whole = nonlocal_means(ctx, Volume<float>(ctx, g, start), options);
   EXPECT_EQ(whole.slabs, 1);
-  EXPECT_EQ(whole.distance.to_host(ctx), expected.distance.to_host(cpu));
+  if (GetParam().is_cuda()) {
+    EXPECT_EQ(whole.distance.to_host(ctx),
+              nonlocal_means(cpu, Volume<float>(cpu, g, start), options).distance.to_host(cpu));
+  }
   options.memory_bytes = 1;
   const NonlocalMeansResult slabs = nonlocal_means(ctx, Volume<float>(ctx, g, start), options);
   EXPECT_GT(slabs.slabs, 3);

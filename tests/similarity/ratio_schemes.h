@@ -1,0 +1,19 @@
+// Which schemes of the correlation ratio a test goes through.
+#pragma once
+
+#include <vector>
+
+#include <freeflow/similarity/ratio_histogram/ratio_histogram.h>
+
+namespace freeflow::test {
+
+inline std::vector<RatioSchemeInfo> schemes_for(RatioDirection direction) {
+  std::vector<RatioSchemeInfo> schemes(ratio_schemes().begin(), ratio_schemes().end());
+  if (direction == RatioDirection::fixed_given_moving)
+    std::erase_if(schemes, [](const RatioSchemeInfo& info) {
+      return info.scheme == RatioScheme::conflict_free;
+    });
+  return schemes;
+}
+
+}  // namespace freeflow::test
