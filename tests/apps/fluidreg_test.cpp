@@ -50,7 +50,7 @@ TEST_F(Fluidreg, WritesWhatItPromises) {
   const auto report = nlohmann::json::parse(slurp(folder / "new/folder/a_report.json"));
   EXPECT_EQ(report["program"], "fluidreg");
   EXPECT_EQ(report["options"]["model"], "flow");
-  EXPECT_EQ(report["options"]["similarity"], "lncc");
+  EXPECT_EQ(report["options"]["similarity"], "auto");
   EXPECT_EQ(report["levels"].size(), 2u);
   EXPECT_EQ(report["jacobian"]["folded_voxels"], 0);
   EXPECT_LT(report["inverse_residual_voxels"]["mean"].get<double>(), 0.05);
