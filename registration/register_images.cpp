@@ -4,7 +4,6 @@
 #include <cmath>
 #include <utility>
 
-
 #include <freeflow/registration/levels/with_prepared.h>
 
 namespace freeflow {
@@ -58,10 +57,10 @@ std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, Prep
   return start;
 }
 
-/// Levels of larger voxels than the start's grid would find less than it has; two stay at least.
+/// Levels of larger voxels than the start's grid would find less than it has.
 int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) {
   const double merged = start.voxel_mm / fixed.spacing.minCoeff();
-  const int enough = std::max(2, 1 + int(std::lround(std::log2(std::max(1.0, merged)))));
+  const int enough = 1 + int(std::lround(std::log2(std::max(1.0, merged))));
   return std::max(0, levels - enough);
 }
 
@@ -143,7 +142,8 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
           linear = register_linear(ctx, fixed, moving, first, observer);
           nonrigid.initial = linear->affine;
         }
-        std::optional<DiscreteStart> start = find_start(ctx, fixed, moving, nonrigid, options, observer);
+        std::optional<DiscreteStart> start =
+            find_start(ctx, fixed, moving, nonrigid, options, observer);
         if (start) take_start(ctx, *start, fixed.geometry(), nonrigid);
         RegistrationResult result = run_model(ctx, fixed, moving, nonrigid, observer);
         result.linear = std::move(linear);

@@ -32,7 +32,7 @@ struct RegistrationOptions {
   /// than it has are left out. There is none either where the model starts from a displacement or a
   /// velocity, or keeps a velocity (symmetric flows, log-domain demons).
   StartKind start = StartKind::automatic;
-  DiscreteStartOptions discrete_start;
+  DiscreteStartOptions discrete_start = {};
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
