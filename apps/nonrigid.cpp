@@ -50,8 +50,8 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   Inputs inputs = read_inputs(common);
   for (const std::string& warning : idle_options(common, found)) inputs.warnings.push_back(warning);
   FileTransform start = initial_transform(common.init, inputs);
-  RegistrationOptions options{
-      std::move(model), parse_linear_model(common.linear), *parse_start(common.start), {}};
+  RegistrationOptions options{std::move(model), parse_linear_model(common.linear),
+                              *parse_start(common.start)};
   LevelOptions& levels = levels_of(options.model);
   levels.initial = start.affine;
   RegistrationInputs sizes{inputs.fixed.geometry,

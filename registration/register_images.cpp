@@ -57,10 +57,10 @@ std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, Prep
   return start;
 }
 
-/// Levels of larger voxels than the start's grid would find less than it has; two stay at least.
+/// Levels of larger voxels than the start's grid would find less than it has.
 int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) {
   const double merged = start.voxel_mm / fixed.spacing.minCoeff();
-  const int enough = std::max(2, 1 + int(std::lround(std::log2(std::max(1.0, merged)))));
+  const int enough = 1 + int(std::lround(std::log2(std::max(1.0, merged))));
   return std::max(0, levels - enough);
 }
 

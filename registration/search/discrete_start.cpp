@@ -26,8 +26,7 @@ struct Pair {
   /// Halves what they do not undo of each other, again and again: u <- (u - v o (id + u)) / 2.
   void make_consistent(Context& ctx) {
     for (int k = 0; k < consistency_rounds; ++k) {
-      DisplacementField next =
-          linear_combination(ctx, 1, forth, -0.5, compose(ctx, forth, back));
+      DisplacementField next = linear_combination(ctx, 1, forth, -0.5, compose(ctx, forth, back));
       back = linear_combination(ctx, 1, back, -0.5, compose(ctx, back, forth));
       forth = std::move(next);
     }
@@ -51,13 +50,12 @@ Pair search_fine(Context& ctx, const WorkingImages& images, const Pair& coarse,
                  const StopRequest& stop) {
   const SearchImages both = images.images();
   const Geometry cells = images.cells(fine_cell);
-  const DisplacementSearch search(ctx, cells, fine_cell,
-                                  {{fine_reach, fine_reach, fine_reach}, 1});
+  const DisplacementSearch search(ctx, cells, fine_cell, {{fine_reach, fine_reach, fine_reach}, 1});
   const auto found = [&](const SearchImages& in, const DisplacementField& about) {
     stop_if(stop);
-    return scale(ctx, 1.0 / fine_cell,
-                 search.refine(ctx, in, weights,
-                               scale(ctx, fine_cell, resample(ctx, about, cells))));
+    return scale(
+        ctx, 1.0 / fine_cell,
+        search.refine(ctx, in, weights, scale(ctx, fine_cell, resample(ctx, about, cells))));
   };
   Pair u;
   u.forth = found(both, coarse.forth);
@@ -73,13 +71,9 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
   const std::size_t cells = u.extent().count();
   const ReduceWorkspace work(ctx, core.count(), 3);
   const Buffer<double> sums(ctx, 5);
-  const StartFitBody fit{{},
-                         both.fixed,
-                         both.moving,
-                         core,
-                         {both.margin[0], both.margin[1], both.margin[2]},
-                         fine_cell,
-                         u.view()};
+  const StartFitBody fit{
+      {},        both.fixed, both.moving, core, {both.margin[0], both.margin[1], both.margin[2]},
+      fine_cell, u.view()};
   reduce(ctx, core.count(), 3, fit, work, sums.data());
   SquaredLength length{u.view(), {}};
   for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
@@ -113,17 +107,15 @@ void DiscreteStartOptions::validate() const {
 }
 
 void judge(StartRecord& r) {
-  constexpr double large = 0.03, agreement = 0.25, gain = 0.2;
+  constexpr double large = 0.03, gain = 0.2;
   r.taken = false;
   if (r.root_mean_square_mm < large * r.object_mm)
     r.reason = "the motion is small";
-  else if (r.inconsistency_mm > agreement * r.root_mean_square_mm)
-    r.reason = "the two directions disagree";
   else if (!(r.cost_after < (1 - gain) * r.cost_before))
     r.reason = "the images match little better for it";
   else {
     r.taken = true;
-    r.reason = "the motion is large, both directions find it and the images match better for it";
+    r.reason = "the motion is large, and the images match clearly better for it";
   }
 }
 

@@ -10,8 +10,8 @@
 
 namespace freeflow {
 
-/// Terms: the sum of the voxels' mean squares without the displacement, the same with it, the number
-/// of voxels that have both.
+/// Terms: the sum of the voxels' mean squares without the displacement, the same with it, the
+/// number of voxels that have both.
 struct StartFitBody : SumBody {
   VolumeView<const MindRecord> fixed, moving;
   Extent core;

@@ -38,8 +38,7 @@ class CellOnCpu {
       present_ &= fixed_[i].present;
       some_ |= fixed_[i].present;
     }
-    for (int a = 0; a < 3; ++a)
-      corner_[a] = corner[a] + window_middle(in.middle, n.count(), a, c);
+    for (int a = 0; a < 3; ++a) corner_[a] = corner[a] + window_middle(in.middle, n.count(), a, c);
   }
 
   void compute() {
@@ -50,8 +49,9 @@ class CellOnCpu {
     for (int k = 0; k < w.span(2); ++k)
       for (int j = 0; j < w.span(1); ++j)
         for (int i = 0; i < w.span(0); ++i, ++d) {
-          const std::uint32_t e = row[d] = entry(
-              corner_[0] + w.offset(0, i), corner_[1] + w.offset(1, j), corner_[2] + w.offset(2, k));
+          const std::uint32_t e = row[d] =
+              entry(corner_[0] + w.offset(0, i), corner_[1] + w.offset(1, j),
+                    corner_[2] + w.offset(2, k));
           total += std::uint64_t(e & 65535u) * (e >> 16);
           channels += e >> 16;
         }
@@ -166,12 +166,11 @@ DisplacementSearch::DisplacementSearch(Context& ctx, const Geometry& cells, int 
                                        const SearchWindow& window)
     : cells_(cells), width_(width), window_(window),
       costs_(ctx, cells.extent.count() * std::size_t(window.count())),
-      levels_(ctx, 2 * cells.extent.count()), sums_(ctx, 2),
-      work_(ctx, cells.extent.count(), 2) {}
+      levels_(ctx, 2 * cells.extent.count()), sums_(ctx, 2), work_(ctx, cells.extent.count(), 2) {}
 
 void DisplacementSearch::compute_costs(Context& ctx, const SearchImages& images,
                                        const float* middle) const {
-  CellCosts in{images.fixed, images.moving, cells_.extent,  width_,        {},
+  CellCosts in{images.fixed, images.moving, cells_.extent, width_,        {},
                window_,      middle,        costs_.data(), levels_.data()};
   std::copy_n(images.margin, 3, in.first);
   backend::dispatch(ctx, [&](auto target) { compute_cell_costs(target, in); });
@@ -182,7 +181,7 @@ DisplacementField DisplacementSearch::iterate(Context& ctx, const SearchImages& 
                                               const std::vector<double>& weights,
                                               const float* middle, DisplacementField smooth) const {
   DisplacementField chosen(ctx, cells_);
-  CellChoice choice{cells_.extent, window_, costs_.data(), middle, nullptr, sums_.data(), 0, {},
+  CellChoice choice{cells_.extent,     window_, costs_.data(), middle, nullptr, sums_.data(), 0, {},
                     chosen.view().data};
   const double step_mm = window_.step * std::cbrt(images.voxel_mm.prod());
   for (int a = 0; a < 3; ++a) choice.aspect[a] = float(images.voxel_mm[a] / step_mm);
@@ -212,8 +211,7 @@ DisplacementField DisplacementSearch::refine(Context& ctx, const SearchImages& i
                                              const std::vector<double>& weights,
                                              DisplacementField about) const {
   DisplacementField middle(ctx, cells_);
-  for_each_voxel(ctx, cells_.extent,
-                 WholeVoxelsBody{std::as_const(about).view(), middle.view()});
+  for_each_voxel(ctx, cells_.extent, WholeVoxelsBody{std::as_const(about).view(), middle.view()});
   compute_costs(ctx, images, middle.view().data);
   return iterate(ctx, images, weights, middle.view().data, std::move(about));
 }

@@ -1,5 +1,6 @@
-// A thread block per cell for the costs: what the cell has of the fixed image lies in shared memory,
-// a thread goes through some of the displacements by packed bytes. A warp per cell for the choice.
+// A thread block per cell for the costs: what the cell has of the fixed image lies in shared
+// memory, a thread goes through some of the displacements by packed bytes. A warp per cell for the
+// choice.
 #include <freeflow/registration/search/displacement_search_body.h>
 #include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/for_each_voxel.cuh>
@@ -45,8 +46,7 @@ __global__ void __launch_bounds__(threads) cell_costs_kernel(CellCosts in) {
   unsigned long long my_total = 0, my_channels = 0;
   for (int d = t; d < count; d += threads) {
     int moved[3];
-    for (int a = 0; a < 3; ++a)
-      moved[a] = corner[a] + in.window.offset(a, in.window.index(a, d));
+    for (int a = 0; a < 3; ++a) moved[a] = corner[a] + in.window.offset(a, in.window.index(a, d));
     search::Squares s;
     for (int i = 0; i < CellCosts::samples; ++i) {
       int at[3];
@@ -99,8 +99,8 @@ __global__ void __launch_bounds__(32 * cells_per_block) choose_cells_kernel(Cell
   };
   for (int d = threadIdx.x; d < count; d += 32) {
     const int x = position(0, d), y = position(1, d), z = position(2, d);
-    take_better(CellChoice::score(price, in.square(0, x, c), in.square(1, y, c),
-                                  in.square(2, z, c), costs[d]),
+    take_better(CellChoice::score(price, in.square(0, x, c), in.square(1, y, c), in.square(2, z, c),
+                                  costs[d]),
                 CellChoice::length(x, y, z), d);
   }
   for (int step = 16; step > 0; step /= 2) {
@@ -110,8 +110,7 @@ __global__ void __launch_bounds__(32 * cells_per_block) choose_cells_kernel(Cell
     take_better(score, length, d);
   }
   if (threadIdx.x == 0)
-    for (int a = 0; a < 3; ++a)
-      in.chosen[std::size_t(a) * cells + c] = float(position(a, number));
+    for (int a = 0; a < 3; ++a) in.chosen[std::size_t(a) * cells + c] = float(position(a, number));
 }
 
 }  // namespace

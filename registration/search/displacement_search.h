@@ -23,7 +23,9 @@ struct SearchImages {
   VolumeView<const MindRecord> fixed, moving;
   int margin[3];
   Eigen::Vector3d voxel_mm;
-  SearchImages swapped() const { return {moving, fixed, {margin[0], margin[1], margin[2]}, voxel_mm}; }
+  SearchImages swapped() const {
+    return {moving, fixed, {margin[0], margin[1], margin[2]}, voxel_mm};
+  }
 };
 
 class DisplacementSearch {

@@ -24,9 +24,7 @@ struct SearchWindow {
   FREEFLOW_HD int count() const { return span(0) * span(1) * span(2); }
   /// Displacement number d along an axis: the number of its value there.
   FREEFLOW_HD int index(int axis, int d) const {
-    return axis == 0   ? d % span(0)
-           : axis == 1 ? d / span(0) % span(1)
-                       : d / (span(0) * span(1));
+    return axis == 0 ? d % span(0) : axis == 1 ? d / span(0) % span(1) : d / (span(0) * span(1));
   }
   /// The value of that number, in voxels.
   FREEFLOW_HD int offset(int axis, int i) const { return step * (i - reach[axis]); }
@@ -111,8 +109,8 @@ struct CostLevelsBody : SumBody {
   }
 };
 
-/// Of every cell the displacement of the least cost + weight |displacement - smooth|^2; among equals
-/// the shorter one, then the one of the lower number.
+/// Of every cell the displacement of the least cost + weight |displacement - smooth|^2; among
+/// equals the shorter one, then the one of the lower number.
 struct CellChoice {
   Extent cells;
   SearchWindow window;

@@ -40,8 +40,8 @@ WorkingImages::WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& 
   window_.step = std::max(1, int(std::ceil(farthest / SearchWindow::largest_reach)));
   grid_ = core_;
   for (int a = 0; a < 3; ++a) {
-    window_.reach[a] = std::clamp(int(std::ceil(reach * n[a] / window_.step)), 1,
-                                  SearchWindow::largest_reach);
+    window_.reach[a] =
+        std::clamp(int(std::ceil(reach * n[a] / window_.step)), 1, SearchWindow::largest_reach);
     margin_[a] = window_.reach[a] * window_.step + widest_cell;
   }
   grid_.extent = {n.x + 2 * margin_[0], n.y + 2 * margin_[1], n.z + 2 * margin_[2]};
@@ -54,8 +54,8 @@ Buffer<MindRecord> WorkingImages::describe(Context& ctx, PreparedImage& image,
                                            const PreparedImage::Steps& steps,
                                            const Eigen::Affine3d& world, const char* what) const {
   const IntensityRange& range = image.range(ctx, {}, what);
-  const Volume<float> on_grid = warp(ctx, image.level(ctx, steps), grid_, world, nullptr,
-                                     Interpolation::linear, NAN);
+  const Volume<float> on_grid =
+      warp(ctx, image.level(ctx, steps), grid_, world, nullptr, Interpolation::linear, NAN);
   return mind_descriptors(ctx, on_grid, range, {});
 }
 
@@ -66,8 +66,6 @@ SearchImages WorkingImages::images() const {
           core_.spacing};
 }
 
-Geometry WorkingImages::cells(int width) const {
-  return decimated(core_, {width, width, width});
-}
+Geometry WorkingImages::cells(int width) const { return decimated(core_, {width, width, width}); }
 
 }  // namespace freeflow

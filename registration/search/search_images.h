@@ -1,5 +1,5 @@
-// Private: the two images of a discrete start as it compares them: on one coarse grid that lies with
-// the fixed image, the moving one through the affine.
+// Private: the two images of a discrete start as it compares them: on one coarse grid that lies
+// with the fixed image, the moving one through the affine.
 #pragma once
 
 #include <Eigen/Geometry>
@@ -12,9 +12,9 @@ namespace freeflow {
 class WorkingImages {
  public:
   /// The grid has about `voxels` of the fixed image's own voxels merged along a side of the cube of
-  /// its volume, so that they follow the object's size; `reach` of a side lies beyond the fixed image,
-  /// and room for a cell, so that what moves in from there is seen. Voxels without a value and
-  /// masked ones describe nothing.
+  /// its volume, so that they follow the object's size; `reach` of a side lies beyond the fixed
+  /// image, and room for a cell, so that what moves in from there is seen. Voxels without a value
+  /// and masked ones describe nothing.
   WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                 const Eigen::Affine3d& affine, double voxels, double reach);
 

@@ -7,20 +7,23 @@ namespace freeflow {
 
 struct StartRecord {
   bool taken = false;
-  std::string reason;  ///< a sentence
+  std::string reason;                              ///< a sentence
   double largest_mm = 0, root_mean_square_mm = 0;  ///< lengths of the displacement
   double object_mm = 0;  ///< cube root of the fixed image's volume, which lengths are judged by
   double voxel_mm = 0;   ///< of the coarse grid, the least side
   /// Mean square of the descriptors' differences, in [0, 1], at the affine and at the displacement,
   /// over what both see; 0 where nothing is seen.
   double cost_before = 0, cost_after = 0;
-  double inconsistency_mm = 0;  ///< mean of |u(x) + v(x + u(x))|, v the other direction's
+  /// Mean of |u(x) + v(x + u(x))| after the coarse search, v the other direction's, before the two
+  /// are made consistent.
+  double inconsistency_mm = 0;
   double seconds = 0;
 };
 
 /// Whether a start pays: it moves the object by more than a gradient is sure to find (root mean
-/// square above 3 % of object_mm), both directions agree to a quarter of that, and the descriptors
-/// differ by a fifth less than before. Sets `taken` and `reason`.
+/// square above 3 % of object_mm), and the descriptors differ by a fifth less than before. Both are
+/// of the displacement that has been made consistent: what one direction alone finds is gone from
+/// it. Sets `taken` and `reason`.
 void judge(StartRecord& record);
 
 }  // namespace freeflow

@@ -230,7 +230,7 @@ TEST_P(Images, StopsInEveryStage) {
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
   FlowOptions flow = quick<FlowOptions>();
   flow.with_inverse = true;
-  for (const Stage stage : {Stage::linear, Stage::nonrigid, Stage::inverse}) {
+  for (const Stage stage : {Stage::linear, Stage::start, Stage::nonrigid, Stage::inverse}) {
     StopAt observer(stage);
     EXPECT_THROW(register_images(ctx, f, m, {flow, LinearModel::affine}, {}, &observer), Cancelled)
         << int(stage);
