@@ -48,7 +48,8 @@ LatticePlan plan_lattice(const Geometry& fixed, const std::vector<Factors>& fact
 
 int FfdOptions::iterations_of_level(int level) const {
   if (!iterations.empty()) return given_iterations(level);
-  return level + 1 == levels ? 30 : 100;
+  const int above_finest = levels - 1 - level;
+  return above_finest == 0 ? 20 : above_finest == 1 ? 60 : 100;
 }
 
 void FfdOptions::validate() const {

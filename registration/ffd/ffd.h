@@ -17,8 +17,8 @@ struct ControlSpacing {
                        ///< length on all axes
 };
 
-/// Of LevelOptions: three levels, the automatic measure; empty `iterations` are 100, and 30 on the
-/// finest level; an initial displacement
+/// Of LevelOptions: three levels, the automatic measure; empty `iterations` are 20 on the finest
+/// level, then 60, then 100; an initial displacement
 /// is taken at the control points of the coarsest lattice, and what is finer than their distance is
 /// found again or lost.
 struct FfdOptions : LevelOptions {
