@@ -16,12 +16,13 @@
 
 namespace freeflow::test {
 
-/// Runs a model from a phantom's images, without a linear stage, and inverts the result.
+/// Runs a model alone from a phantom's images, without what else finds a start, and inverts the
+/// result.
 template <class Options>
 RegistrationResult run(Context& ctx, const Phantom& p, Options options, const Masks& masks = {},
                        Observer* observer = nullptr) {
   options.with_inverse = true;
-  const RegistrationOptions nonrigid{std::move(options), std::nullopt};
+  const RegistrationOptions nonrigid{std::move(options), std::nullopt, StartKind::none};
   return register_images(ctx, Volume<float>(ctx, p.fixed, p.f), Volume<float>(ctx, p.moving, p.m),
                          nonrigid, masks, observer);
 }
@@ -110,7 +111,8 @@ std::size_t predict_run(const Context& ctx, const Phantom& p, Options options,
   RegistrationInputs inputs{p.fixed, p.moving, masks.fixed != nullptr, masks.moving != nullptr, {}};
   if (options.initial_displacement)
     inputs.initial_displacement = options.initial_displacement->geometry();
-  return predict_bytes(ctx, inputs, RegistrationOptions{std::move(options), std::nullopt});
+  return predict_bytes(ctx, inputs,
+                       RegistrationOptions{std::move(options), std::nullopt, StartKind::none});
 }
 
 /// The phantom's deformation in voxels of a grid.
