@@ -31,7 +31,7 @@ void Progress::announce(const std::string& lines) const {
 double Progress::seconds_left(const LevelRecord& level, bool level_is_done) const {
   if (int(work_.size()) <= level.level) return 0;
   double done = 0, all = 0;
-  for (std::size_t l = 0; l < work_.size(); ++l) {
+  for (std::size_t l = std::size_t(first_level_); l < work_.size(); ++l) {
     all += work_[l];
     if (int(l) < level.level) done += work_[l];
   }
@@ -59,9 +59,11 @@ std::string Progress::line(const LevelRecord& level) const {
 void Progress::on_stage(Stage stage) {
   estimates_ = stage == Stage::nonrigid && !work_.empty();
   start_ = Clock::now();
+  first_level_ = -1;
 }
 
 void Progress::on_iteration(const LevelRecord& level) {
+  if (first_level_ < 0) first_level_ = level.level;
   if (!shown_ || !terminal_ || Clock::now() - last_print_ < std::chrono::milliseconds(100)) return;
   last_print_ = Clock::now();
   std::fprintf(stderr, "\r\033[K%s", line(level).c_str());
@@ -70,6 +72,7 @@ void Progress::on_iteration(const LevelRecord& level) {
 }
 
 void Progress::on_level_done(const LevelRecord& level) {
+  if (first_level_ < 0) first_level_ = level.level;
   if (!shown_) return;
   std::fprintf(stderr, "%s%s  %.2f s", terminal_ ? "\r\033[K" : "", line(level).c_str(),
                level.seconds);

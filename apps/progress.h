@@ -40,6 +40,7 @@ class Progress : public Observer {
   std::string similarity_name_;
   std::vector<double> work_;
   bool terminal_, shown_, estimates_ = false;
+  int first_level_ = -1;  // of the stage, since a start may leave out coarse ones
   std::chrono::steady_clock::time_point start_, last_print_;
 };
 

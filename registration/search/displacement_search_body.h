@@ -16,7 +16,7 @@ namespace freeflow {
 /// The displacements that a search tries: `step` voxels times -reach to reach along each axis, x
 /// fastest.
 struct SearchWindow {
-  static constexpr int largest_reach = 9, largest_span = 2 * largest_reach + 1,
+  static constexpr int largest_reach = 8, largest_span = 2 * largest_reach + 1,
                        largest_count = largest_span * largest_span * largest_span;
   int reach[3], step;
 

@@ -49,7 +49,7 @@ class Ffdreg : public ProgramTest {
 };
 
 TEST_F(Ffdreg, WritesWhatItPromises) {
-  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_" + quick);
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_ --start none" + quick);
   ASSERT_EQ(o.status, 0) << o.err;
   expect_label_commands_alone(o);
   EXPECT_EQ(o.out, "");
@@ -184,10 +184,23 @@ TEST_F(Ffdreg, EveryMeasureRunsAndIsNamedInTheProgress) {
 }
 
 TEST_F(Ffdreg, VerboseShowsALinePerLevel) {
-  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v" + quick);
+  const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v --start none" + quick);
   EXPECT_NE(o.err.find("level 1/2"), std::string::npos) << o.err;
   EXPECT_NE(o.err.find("s left"), std::string::npos) << o.err;
   EXPECT_NE(o.err.find("level 2/2"), std::string::npos) << o.err;
+}
+
+TEST_F(Ffdreg, ReportsTheDiscreteStart) {
+  const auto start_of = [&](const std::string& word) {
+    EXPECT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --start " + word + quick).status, 0);
+    return nlohmann::json::parse(slurp(folder / "a_report.json"))["start"];
+  };
+  const auto start = start_of("discrete");
+  EXPECT_TRUE(start["taken"].get<bool>());
+  EXPECT_GT(start["largest_displacement_mm"].get<double>(), 0);
+  EXPECT_LT(start["cost"]["after"].get<double>(), start["cost"]["before"].get<double>());
+  EXPECT_FALSE(start_of("auto")["reason"].get<std::string>().empty());
+  EXPECT_TRUE(start_of("none").is_null());
 }
 
 TEST_F(Ffdreg, RefusesUnusableCalls) {
@@ -198,6 +211,7 @@ TEST_F(Ffdreg, RefusesUnusableCalls) {
   expect_refusal(run(ffdreg + images + " --nonsense 3"), "nonsense");
   expect_refusal(run(ffdreg + images + " stray"), "--help");
   expect_refusal(run(ffdreg + images + " -s nim"), "nmi");
+  expect_refusal(run(ffdreg + images + " --start far"), "discrete");
   expect_refusal(run(ffdreg + images + " --iterations 10xx5"), "200x100x50");
   expect_refusal(run(ffdreg + images + " --iterations 1x2"), "per level");
   expect_refusal(run(ffdreg + images + " --spacing -3mm"), "10mm");

@@ -41,7 +41,7 @@ class Fluidreg : public ProgramTest {
 };
 
 TEST_F(Fluidreg, WritesWhatItPromises) {
-  const Outcome o = run(fluidreg + images + "-o new/folder/a_" + quick);
+  const Outcome o = run(fluidreg + images + "-o new/folder/a_ --start none" + quick);
   ASSERT_EQ(o.status, 0) << o.err;
   expect_label_commands_alone(o);
   EXPECT_EQ(o.out, "");
@@ -71,10 +71,10 @@ TEST_F(Fluidreg, GivesTheSameBytesWhateverTheThreads) {
 }
 
 TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {
-  ASSERT_EQ(
-      run(fluidreg + images + "-o a_ --model fluid -s ssd --kl 0.02 --sigma-update 1.2vox" + quick)
-          .status,
-      0);
+  ASSERT_EQ(run(fluidreg + images +
+                "-o a_ --model fluid -s ssd --kl 0.02 --sigma-update 1.2vox --start none" + quick)
+                .status,
+            0);
   const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
   const auto& last = report["levels"][1]["iterations"].back();
   EXPECT_GT(last["symmetric_kl"].get<double>(), 0);

@@ -16,7 +16,8 @@
 
 namespace freeflow::test {
 
-/// Runs a model from a phantom's images, without a linear stage, and inverts the result.
+/// Runs a model alone from a phantom's images, without what else finds a start, and inverts the
+/// result.
 template <class Options>
 RegistrationResult run(Context& ctx, const Phantom& p, Options options, const Masks& masks = {},
                        Observer* observer = nullptr) {
