@@ -29,7 +29,7 @@ enum class LnccWindow {
 struct LnccOptions {
   LnccWindow window = LnccWindow::box;
   int radius = 2;         ///< voxels of the level, 1 to 64
-  double epsilon = 1e-3;  ///< standard deviation below which a window counts as flat, in parts of
+  double epsilon = 1e-2;  ///< standard deviation below which a window counts as flat, in parts of
                           ///< the intensity range; 1e-4 to 1
 };
 
