@@ -18,9 +18,8 @@ struct ControlSpacing {
 };
 
 /// Of LevelOptions: three levels, the automatic measure; empty `iterations` are 20 on the finest
-/// level, then 60, then 100; an initial displacement
-/// is taken at the control points of the coarsest lattice, and what is finer than their distance is
-/// found again or lost.
+/// level, then 60, then 100; an initial displacement is taken at the control points of the first
+/// level's lattice, and what is finer than their distance is found again or lost.
 struct FfdOptions : LevelOptions {
   ControlSpacing spacing;
   /// weight of the bending energy, in squared control spacings of the level: what is smooth on the

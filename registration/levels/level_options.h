@@ -21,8 +21,8 @@ struct LevelOptions {
   /// Starts at x -> initial(x + u(x)), u on any grid; it must live as long as the registration.
   /// The first level takes it over, so take one level to refine what is fine already.
   const DisplacementField* initial_displacement = nullptr;
-  /// Levels before this one are left out: what they would find, the initial displacement has. Counts
-  /// from 0, the coarsest; options with a value per level keep theirs.
+  /// Levels before this one are left out: what they would find, the initial displacement has.
+  /// Counts from 0, the coarsest; options with a value per level keep theirs.
   int first_level = 0;
   bool with_inverse = false;  ///< a tenth of a registration's time on the CPU
 
