@@ -31,6 +31,17 @@ void fit_mask(std::optional<HostImage>& mask, const HostImage& image, const std:
           "the mask '" + path + "' has no voxel above 0.5 inside its image");
 }
 
+/// Unless a background was named.
+void leave_padding_out(IntensityOptions& intensities, const HostImage& image,
+                       const std::string& path, std::vector<std::string>& warnings) {
+  if (intensities.background) return;
+  intensities.background = find_padding(image);
+  if (!intensities.background) return;
+  warnings.push_back("'" + path + "' is padded with " +
+                     std::to_string(std::lround(*intensities.background)) +
+                     ", which counts as not measured; --background names another value");
+}
+
 Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostImage>& mask) {
   const auto counts = [&](std::size_t i) {
     return std::isfinite(image.voxels[i]) && (!mask || mask->voxels[i] > 0.5f);
@@ -70,6 +81,9 @@ Inputs read_inputs(const CommonOptions& o) {
   };
   keep_warnings(inputs.fixed);
   keep_warnings(inputs.moving);
+  inputs.fixed_intensities = inputs.moving_intensities = intensity_options(o);
+  leave_padding_out(inputs.fixed_intensities, inputs.fixed, o.fixed, inputs.warnings);
+  leave_padding_out(inputs.moving_intensities, inputs.moving, o.moving, inputs.warnings);
   if (inputs.fixed_mask) keep_warnings(*inputs.fixed_mask);
   if (inputs.moving_mask) keep_warnings(*inputs.moving_mask);
   fit_mask(inputs.fixed_mask, inputs.fixed, o.fixed_mask, inputs.warnings);
@@ -77,10 +91,29 @@ Inputs read_inputs(const CommonOptions& o) {
   return inputs;
 }
 
+namespace {
+
+bool changes(const IntensityOptions& o) { return o.background || o.clip; }
+
+Volume<float> prepared(Context& ctx, const HostImage& image, const IntensityOptions& options) {
+  if (!changes(options)) return to_volume(ctx, image);
+  HostImage copy = image;
+  prepare_intensities(copy, options);
+  return to_volume(ctx, copy);
+}
+
+}  // namespace
+
 DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
-    : fixed(to_volume(ctx, inputs.fixed)), moving(to_volume(ctx, inputs.moving)) {
+    : fixed(prepared(ctx, inputs.fixed, inputs.fixed_intensities)),
+      moving(prepared(ctx, inputs.moving, inputs.moving_intensities)) {
   if (inputs.fixed_mask) fixed_mask = to_volume(ctx, *inputs.fixed_mask);
   if (inputs.moving_mask) moving_mask = to_volume(ctx, *inputs.moving_mask);
+}
+
+void DeviceInputs::restore(Context& ctx, const Inputs& inputs) {
+  if (changes(inputs.fixed_intensities)) fixed = to_volume(ctx, inputs.fixed);
+  if (changes(inputs.moving_intensities)) moving = to_volume(ctx, inputs.moving);
 }
 
 Masks DeviceInputs::masks() const {

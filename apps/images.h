@@ -15,6 +15,7 @@ namespace freeflow::apps {
 struct Inputs {
   HostImage fixed, moving;
   std::optional<HostImage> fixed_mask, moving_mask;  ///< on the grids of their images
+  IntensityOptions fixed_intensities, moving_intensities;
   std::vector<std::string> warnings;
 };
 
@@ -22,9 +23,11 @@ struct Inputs {
 /// InvalidArgument for an empty mask.
 Inputs read_inputs(const CommonOptions& options);
 
-/// The same on the device of a context.
+/// The same on the device of a context, as a registration is to see it: without padding, clipped.
 struct DeviceInputs {
   DeviceInputs(Context& ctx, const Inputs& inputs);
+  /// The images as they came, for what is written.
+  void restore(Context& ctx, const Inputs& inputs);
   Masks masks() const;
 
   Volume<float> fixed, moving, fixed_mask, moving_mask;

@@ -120,7 +120,7 @@ int run(int argc, char** argv) {
   const std::size_t predicted = predict_bytes(ctx, sizes, linear);
   require_memory(ctx, predicted,
                  linear_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
-  const DeviceInputs on_device(ctx, inputs);
+  DeviceInputs on_device(ctx, inputs);
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
@@ -133,6 +133,7 @@ int run(int argc, char** argv) {
   print_warnings("linreg", translated(result.warnings), o.common);
   seconds.linear = watch.lap();
 
+  on_device.restore(ctx, inputs);
   write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result,
                        interpolation);
   seconds.writing = watch.lap();

@@ -82,8 +82,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   require_memory(ctx, predicted,
                  nonrigid_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry,
                                         outputs.names.affine.empty()));
-  const DeviceInputs on_device(ctx, inputs);
-  const Volume<float>&fixed = on_device.fixed, &moving = on_device.moving;
+  DeviceInputs on_device(ctx, inputs);
   if (start.displacement) {
     initial_displacement =
         DisplacementField(ctx, start.displacement->geometry, start.displacement->planes);
@@ -92,8 +91,8 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
-  const RegistrationResult result =
-      register_images(ctx, fixed, moving, options, on_device.masks(), &progress);
+  const RegistrationResult result = register_images(ctx, on_device.fixed, on_device.moving, options,
+                                                    on_device.masks(), &progress);
   if (result.linear) print_warnings(program, translated(result.linear->warnings), common);
   print_warnings(program, translated(result.warnings), common);
   seconds.linear = result.linear ? result.linear->seconds : 0;
@@ -101,7 +100,8 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   seconds.inverting = result.inverse_seconds;
   watch.lap();
 
-  write_results(ctx, outputs, inputs, fixed, moving, result, interpolation);
+  on_device.restore(ctx, inputs);
+  write_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result, interpolation);
   seconds.writing = watch.lap();
   write_report(outputs.report(), ctx, {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();

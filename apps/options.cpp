@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -32,6 +33,12 @@ po::options_description common_options(CommonOptions& v) {
        "only fixed voxels above 0.5 here count")  //
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"),
        "only moving voxels above 0.5 here count")  //
+      ("background", po::value(&v.background)->value_name("V"),
+       "voxels of this value count as not measured, in both images; CT's padding below -1500 is "
+       "found by itself")  //
+      ("clip", po::value(&v.clip)->value_name("LOW,HIGH"),
+       "intensities beyond are cut to these while registering, such as -1000,400 HU; the warped "
+       "images keep theirs")  //
       ("init",
        po::value(&v.init)
            ->default_value(v.init, "identity")
@@ -180,6 +187,20 @@ ControlSpacing parse_spacing(const std::string& text) {
   return spacing;
 }
 
+IntensityOptions intensity_options(const CommonOptions& o) {
+  IntensityOptions intensities;
+  if (!o.background.empty()) {
+    float value = 0;
+    const char* const end = o.background.data() + o.background.size();
+    const auto [next, error] = std::from_chars(o.background.data(), end, value);
+    require(error == std::errc() && next == end && std::isfinite(value),
+            "--background '" + o.background + "' is not a number");
+    intensities.background = value;
+  }
+  if (!o.clip.empty()) intensities.clip = parse_clip(o.clip);
+  return intensities;
+}
+
 SimilarityChoice similarity_choice(const CommonOptions& o) {
   SimilarityChoice c;
   c.sum = *parse_similarity_sum(o.similarity);
@@ -280,6 +301,7 @@ void validate(const CommonOptions& o) {
   require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   parse_interpolation(o.interpolation);
+  intensity_options(o);
 }
 
 }  // namespace freeflow::apps

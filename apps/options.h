@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <apps/intensities.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/register_images.h>
 
@@ -17,6 +18,7 @@ struct CommonOptions {
   std::string fixed, moving, output;
   std::string bids;  ///< FROM:TO, or empty
   std::string fixed_mask, moving_mask;
+  std::string background, clip;  ///< a number; LOW,HIGH; or empty
   std::vector<std::string> init = {"identity"};
   std::string linear = "affine", start = "auto";
   std::string similarity = "auto", estimator = "parzen", histogram_scheme = "auto",
@@ -57,6 +59,8 @@ T chosen(std::optional<T> value, const std::string& option, const std::string& w
 std::vector<int> parse_iterations(const std::string& text);
 /// "16vox", "10mm" or "5" (voxels).
 ControlSpacing parse_spacing(const std::string& text);
+/// Throws InvalidArgument with the option.
+IntensityOptions intensity_options(const CommonOptions& o);
 /// The measure that the options name.
 SimilarityChoice similarity_choice(const CommonOptions& o);
 inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|flirt";

@@ -256,6 +256,16 @@ void LinearOptions::validate() const {
           "LinearOptions::initial is not an invertible affine that keeps left and right");
 }
 
+namespace {
+
+/// Of the fixed image's volume that the moving one could cover: a slab covers a head in part.
+double share_of_smaller(const PreparedImage& fixed, const PreparedImage& moving) {
+  const auto volume = [](const Geometry& g) { return g.spacing.prod() * double(g.extent.count()); };
+  return std::min(1.0, volume(moving.geometry()) / volume(fixed.geometry()));
+}
+
+}  // namespace
+
 LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                              const LinearOptions& options, Observer* observer) {
   options.validate();
@@ -265,7 +275,7 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
   const auto start = Clock::now();
   watch.on_stage(Stage::linear);
   LinearResult result = LinearRun(ctx, fixed, moving, options, watch).run();
-  if (result.overlap_after < options.smallest_overlap) {
+  if (result.overlap_after < options.smallest_overlap * share_of_smaller(fixed, moving)) {
     char percent[32];
     std::snprintf(percent, sizeof percent, "%.1f", 100 * result.overlap_after);
     throw RegistrationError("the images do not overlap enough (" + std::string(percent) +

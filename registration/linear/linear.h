@@ -72,7 +72,7 @@ struct LinearOptions {
   std::vector<int> iterations;     ///< at most so many, one value or one per level, coarse to fine;
                                    ///< empty: 40, 30, 15, 6
   PowellResolution resolution;     ///< of the searches powell and flirt; zeros: no memory
-  double smallest_overlap = 0.05;  ///< of the fixed voxels; less is a failure
+  double smallest_overlap = 0.05;  ///< of the smaller image; less is a failure
   /// world transform, fixed point to moving point (mm, LPS)
   Eigen::Affine3d initial = Eigen::Affine3d::Identity();
 

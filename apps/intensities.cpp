@@ -1,0 +1,52 @@
+#include <apps/intensities.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include <freeflow/core/error.h>
+
+namespace freeflow::apps {
+
+std::pair<float, float> parse_clip(const std::string& text) {
+  float low = 0, high = 0;
+  const char *const begin = text.data(), *const end = begin + text.size();
+  const auto [comma, error] = std::from_chars(begin, end, low);
+  const bool separated = error == std::errc() && comma != end && *comma == ',';
+  const auto [rest, error_high] = std::from_chars(separated ? comma + 1 : end, end, high);
+  require(separated && error_high == std::errc() && rest == end && std::isfinite(low) &&
+              std::isfinite(high) && low < high,
+          "--clip '" + text + "' is not of the form LOW,HIGH, such as -1000,400");
+  return {low, high};
+}
+
+std::optional<float> find_padding(const HostImage& image) {
+  constexpr float padding_below = -1500, gap = 400;
+  constexpr double least_share = 1e-3;
+  constexpr float none = std::numeric_limits<float>::infinity();
+  float least = none;
+  for (const float v : image.voxels) least = v < least ? v : least;  // NaN is not less
+  if (!(least < padding_below)) return std::nullopt;
+  float next = none;
+  std::size_t count = 0;
+  for (const float v : image.voxels) {
+    count += v == least;
+    next = v > least && v < next ? v : next;
+  }
+  const bool alone = next < none && next - least >= gap;
+  const bool frequent = double(count) >= least_share * double(image.voxels.size());
+  return alone && frequent ? std::optional(least) : std::nullopt;
+}
+
+void prepare_intensities(HostImage& image, const IntensityOptions& options) {
+  const auto& [background, clip] = options;
+  for (float& v : image.voxels) {
+    if (background && v == *background)
+      v = std::numeric_limits<float>::quiet_NaN();
+    else if (clip && !std::isnan(v))
+      v = std::clamp(v, clip->first, clip->second);
+  }
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,27 @@
+// What of an image's intensities a registration looks at.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <freeflow/io/image_file.h>
+
+namespace freeflow::apps {
+
+struct IntensityOptions {
+  std::optional<float> background;              ///< voxels of this value have none
+  std::optional<std::pair<float, float>> clip;  ///< values beyond are cut to these
+};
+
+/// "LOW,HIGH". Throws InvalidArgument naming --clip.
+std::pair<float, float> parse_clip(const std::string& text);
+
+/// The value that CT scanners and converters fill with what was not measured: the least one, below
+/// -1500, of a share of the voxels, 400 and more below all others. Nothing where there is none.
+std::optional<float> find_padding(const HostImage& image);
+
+/// The voxels as a registration takes them: without the background (NaN), the others clipped.
+void prepare_intensities(HostImage& image, const IntensityOptions& options);
+
+}  // namespace freeflow::apps

@@ -1,0 +1,126 @@
+// Padding of CT, --background and --clip, and thin slabs, as a user meets them.
+#include <nlohmann/json.hpp>
+
+#include <apps/intensities.h>
+#include <freeflow/deform/warp.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+using apps::find_padding;
+
+HostImage image_of(std::vector<float> voxels) {
+  HostImage image;
+  image.geometry.extent = {int(voxels.size()), 1, 1};
+  image.voxels = std::move(voxels);
+  return image;
+}
+
+TEST(Padding, IsTheLeastValueFarBelowAllOthers) {
+  std::vector<float> ct(1000, -1000.0f);
+  for (int i = 0; i < 1000; ++i) ct[i] += float(i);
+  EXPECT_FALSE(find_padding(image_of(ct)).has_value());
+  for (const float padding : {-2000.0f, -3024.0f, -32768.0f}) {
+    std::vector<float> padded = ct;
+    padded[7] = padded[500] = padding;
+    EXPECT_EQ(find_padding(image_of(padded)), padding);
+  }
+  ct[7] = -1399;  // metal's shadow
+  EXPECT_FALSE(find_padding(image_of(ct)).has_value());
+  EXPECT_FALSE(find_padding(image_of(std::vector<float>(50, -2000.0f))).has_value()) << "no other";
+  std::vector<float> mr(1000, 0.0f);  // a head without its skull
+  std::fill(mr.begin(), mr.begin() + 300, 5000.0f);
+  EXPECT_FALSE(find_padding(image_of(mr)).has_value());
+}
+
+TEST(Padding, ClipWords) {
+  EXPECT_EQ(apps::parse_clip("-1000,400"), (std::pair{-1000.0f, 400.0f}));
+  for (const char* wrong : {"", "1", "1,", ",1", "2,1", "1,1", "a,b", "1,2,3", "nan,1", "0,inf"})
+    EXPECT_THROW(apps::parse_clip(wrong), InvalidArgument) << wrong;
+}
+
+TEST(Padding, BackgroundHasNoValueAndTheRestIsClipped) {
+  HostImage image = image_of({-2000, -900, NAN, 50, 900});
+  apps::prepare_intensities(image, {-2000.0f, std::pair{-500.0f, 400.0f}});
+  EXPECT_TRUE(std::isnan(image.voxels[0]));
+  EXPECT_TRUE(std::isnan(image.voxels[2]));
+  EXPECT_EQ(image.voxels[1], -500);
+  EXPECT_EQ(image.voxels[3], 50);
+  EXPECT_EQ(image.voxels[4], 400);
+}
+
+const std::string linreg = program_path("linreg", LINREG);
+
+class Intensities : public ProgramTest {
+ protected:
+  static Eigen::Affine3d truth() { return Eigen::Affine3d(Eigen::Translation3d(6, -4, 3)); }
+  /// A body of about 0 HU in air, measured inside a circle alone where one is given.
+  void write(const std::string& name, Extent extent, const Eigen::Affine3d& moved, double circle) {
+    Geometry g = plain_geometry(extent, 2);
+    g.origin = -g.center();
+    Context cpu;
+    const auto hu = [&](const Eigen::Vector3d& p) {
+      return circle > 0 && p.head<2>().norm() > circle ? -2000 : -1000 + 300 * head(moved * p, 24);
+    };
+    write_image((folder / name).string(), g, sample_world(cpu, g, hu).to_host(cpu),
+                StoredType::int16, 1);
+  }
+  double error(const std::string& file) const {
+    const Eigen::Affine3d found = read_affine((folder / file).string());
+    double worst = 0;
+    for (int corner = 0; corner < 8; ++corner) {
+      const Eigen::Vector3d p(corner & 1 ? 15 : -15, corner & 2 ? 15 : -15, corner & 4 ? 15 : -15);
+      worst = std::max(worst, (found * p - truth() * p).norm());
+    }
+    return worst;
+  }
+};
+
+TEST_F(Intensities, ACircleOfPaddingIsSaidAndPullsNothing) {
+  write("f.nii", {40, 40, 32}, truth(), 36);
+  write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 36);
+  const std::string call = linreg + " -f f.nii -m m.nii --dof 6 --search gradient ";
+  const Outcome found = run(call + "-o out_found_"),
+                named = run(call + "-o out_named_ --background -2000");
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_NE(found.err.find("'m.nii' is padded with -2000"), std::string::npos) << found.err;
+  EXPECT_EQ(named.err.find("padded"), std::string::npos) << named.err;
+  EXPECT_LT(error("out_found_0GenericAffine.mat"), 0.5);
+  EXPECT_EQ(slurp(folder / "out_found_0GenericAffine.mat"),
+            slurp(folder / "out_named_0GenericAffine.mat"));
+  const HostImage warped = read_image((folder / "out_found_Warped.nii.gz").string());
+  EXPECT_EQ(*std::min_element(warped.voxels.begin(), warped.voxels.end()), -2000)
+      << "what is written is as measured";
+  const Outcome clipped = run(call + "-o out_clipped_ --clip -500,300");
+  ASSERT_EQ(clipped.status, 0) << clipped.err;
+  EXPECT_LT(error("out_clipped_0GenericAffine.mat"), 0.5);
+  const HostImage whole = read_image((folder / "out_clipped_Warped.nii.gz").string());
+  EXPECT_GT(*std::max_element(whole.voxels.begin(), whole.voxels.end()), 300);
+}
+
+TEST_F(Intensities, BadWordsAreRefused) {
+  write("f.nii", {20, 20, 20}, truth(), 0);
+  for (const char* wrong : {"--clip 5", "--clip 5,1", "--background air"})
+    expect_refusal(run(linreg + " -f f.nii -m f.nii -o out_ " + wrong), "is not");
+}
+
+TEST_F(Intensities, ASlabIsRegisteredWhicheverImageItIs) {
+  write("head.nii", {40, 40, 40}, Eigen::Affine3d::Identity(), 0);
+  write("slab.nii", {40, 40, 3}, truth(), 0);  // 7.5 % of the head's slices, moved by 3 mm
+  write("thin.nii", {24, 24, 2}, truth(), 0);  // 1.8 % of its voxels
+  for (const char* name : {"slab.nii", "thin.nii"})
+    for (const bool moving : {false, true}) {
+      const std::string slab(name), f = moving ? "head.nii" : slab, m = moving ? slab : "head.nii";
+      const Outcome o =
+          run(linreg + " -f " + f + " -m " + m + " -o out_ --dof 6 --search gradient -q");
+      EXPECT_EQ(o.status, 0) << f << " <- " << m << ": " << o.err;
+    }
+}
+
+}  // namespace
+}  // namespace freeflow
