@@ -138,6 +138,51 @@ TEST_P(Images, ImagesStoredOtherwiseGiveTheSameDeformation) {
   }
 }
 
+/// How far apart two fields lie, voxels: on average and at most.
+FieldDistance apart(Context& ctx, const RegistrationResult& a, const RegistrationResult& b) {
+  const std::vector<float> u = a.displacement.to_host(ctx), v = b.displacement.to_host(ctx);
+  FieldDistance d;
+  for (std::size_t i = 0; i < u.size(); ++i) {
+    const double one = std::abs(double(u[i]) - v[i]);
+    d.mean += one / double(u.size());
+    d.max = std::max(d.max, one);
+  }
+  return d;
+}
+
+TEST_P(Images, TheUnitsOfSpaceAndIntensitiesDoNotMatter) {
+  const Phantom p = turned_phantom();
+  const auto scaled = [](Geometry g, double by) {
+    g.spacing *= by;
+    g.origin *= by;
+    return g;
+  };
+  const auto of = [](const std::vector<float>& v, double by, double plus) {
+    std::vector<float> out;
+    for (const float x : v) out.push_back(float(by * x + plus));
+    return out;
+  };
+  for (const RegistrationOptions& o :
+       {RegistrationOptions{quick<FlowOptions>()}, RegistrationOptions{quick<FfdOptions>()}}) {
+    const auto result = [&](double space, double by, double plus) {
+      return register_images(ctx, Volume<float>(ctx, scaled(p.fixed, space), of(p.f, by, plus)),
+                             Volume<float>(ctx, scaled(p.moving, space), of(p.m, by, plus)), o);
+    };
+    const RegistrationResult plain = result(1, 1, 0);
+    const auto expect_near = [&](const RegistrationResult& other) {
+      const FieldDistance d = apart(ctx, plain, other);
+      EXPECT_LT(d.mean, 0.02);
+      EXPECT_LT(d.max, 0.5);
+    };
+    const bool flow = o.model.index() == 0;
+    EXPECT_EQ(apart(ctx, plain, result(flow ? 8 : 0.125, flow ? 1024 : 1, 0)).max, 0)
+        << "powers of two: the same bits";
+    expect_near(result(flow ? 10 : 0.1, 1, 0));
+    expect_near(result(1, flow ? 1e-6 : 1e6, 0));
+    if (flow) expect_near(result(1, 1, 1e4));
+  }
+}
+
 TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
   const Phantom p = turned_phantom();
   for (const bool masked : {false, true}) {
