@@ -25,7 +25,7 @@ struct BlockRefinementOptions {
   double radius_mm = 80;
   double agreement_mm = 1;    ///< matches nearer than this agree with the transform
   int rounds = 10;            ///< of matching and fitting, at most
-  double smallest_mm = 0.05;  ///< ends when the object's edge moves less
+  double smallest_mm = 0.05;  ///< of a head: ends when the object's edge moves less
 };
 
 /// Matches and fits in turn, unless half of the blocks agree with the start: a measure of the whole

@@ -143,7 +143,8 @@ class LinearRun {
       PowellOptions o;
       o.resolution = Eigen::VectorXd::Constant(
           p.size(), coarseness * options_.resolution.degrees * EIGEN_PI / 180 * radius);
-      o.resolution.segment<3>(3).setConstant(coarseness * options_.resolution.mm);
+      o.resolution.segment<3>(3).setConstant(coarseness * options_.resolution.mm *
+                                             levels_.unit_mm());
       o.max_rounds = iterations;
       o.first_step = spacing;
       o.smallest_step = 0.02 * spacing;
@@ -195,6 +196,7 @@ class LinearRun {
     o.center = content.center;
     o.radius_mm = content.radius_mm;
     o.agreement_mm = finest.fixed.geometry().spacing.minCoeff();
+    o.smallest_mm *= levels_.unit_mm();
     const Eigen::Affine3d world = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
     const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
     const double refined_cost = cost.of(parameters, guard_)(parameters.start(), nullptr);

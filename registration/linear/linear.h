@@ -53,7 +53,7 @@ std::optional<LinearRefinement> parse_linear_refinement(std::string_view name);
 /// Powell's search evaluates nothing nearer than this to a point that it has evaluated; in
 /// proportion on coarser levels.
 struct PowellResolution {
-  double mm = 0.02;       ///< of translations
+  double mm = 0.02;       ///< of translations of a head; in proportion for other objects
   double degrees = 0.05;  ///< of rotations; scales and skews: what moves the head's edge as far
 };
 

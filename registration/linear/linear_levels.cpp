@@ -71,10 +71,10 @@ LinearLevels::LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& mo
     const Factors look = factors_towards(g, g.spacing.maxCoeff() * g.extent.x / 40.0);
     fixed_content_ = content_extent(ctx, fixed.level(ctx, {look}), "the fixed image");
   }
-  const double unit = std::exp2(std::round(std::log2(fixed_content_.radius_mm / head_radius_mm)));
+  unit_mm_ = std::exp2(std::round(std::log2(fixed_content_.radius_mm / head_radius_mm)));
   Decimation f, m;
   for (int l = levels - 1; l >= 0; --l) {
-    const double target = coarsest_mm * unit / double(1 << l);
+    const double target = coarsest_mm * unit_mm_ / double(1 << l);
     const Factors to_f = at_least(f.factors, factors_towards(fixed.geometry(), target));
     const Factors to_m = at_least(m.factors, factors_towards(moving.geometry(), target));
     if (!levels_.empty() && to_f == f.factors && to_m == m.factors) {

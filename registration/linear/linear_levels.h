@@ -31,12 +31,15 @@ class LinearLevels {
   const LinearLevel& operator[](int l) const { return levels_[std::size_t(l)]; }
   /// Distance of samples that the level aims at, mm.
   double spacing_mm(int l) const { return spacing_[std::size_t(l)]; }
+  /// What a millimetre of a head is of this object, mm; a power of two.
+  double unit_mm() const { return unit_mm_; }
   const ContentExtent& fixed_content() const { return fixed_content_; }
   const ContentExtent& moving_content() const { return moving_content_; }
 
  private:
   std::deque<LinearLevel> levels_;
   std::vector<double> spacing_;
+  double unit_mm_ = 1;
   ContentExtent fixed_content_, moving_content_;
 };
 
