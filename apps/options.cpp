@@ -54,9 +54,8 @@ po::options_description common_options(CommonOptions& v) {
        "displacement")  //
       ("start", text(v.start)->value_name("auto|discrete|none"),
        "start of the nonrigid stage: discrete searches displacements up to 15 % of the image on a "
-       "coarse grid; auto takes what that finds where the motion is large and both directions "
-       "agree "
-       "(the report says)");
+       "coarse grid; auto takes what that finds where the motion is large and the images match "
+       "clearly better for it (the report says)");
   match.add_options()  //
       ("similarity,s", text(v.similarity)->value_name("auto|nmi|mi|cr|ssd|lncc|mind"),
        "auto: lncc+0.3nmi, in a linear stage nmi; nmi, mi: any modalities; cr: one intensity "
