@@ -8,6 +8,7 @@
 #include <apps/bids.h>
 #include <apps/options.h>
 #include <apps/program.h>
+#include <apps/regtool/chain_memory.h>
 #include <apps/regtool/commands.h>
 #include <apps/regtool/series_resampler.h>
 #include <freeflow/core/error.h>
@@ -168,6 +169,11 @@ int regtool_apply(int argc, const char* const* argv) {
       read_chain(o.transforms, {grid, reader->layout().geometry, o.inputs.front()}, warnings);
   reader->prefetch();
   Context ctx = starting.get();
+  require_chain_memory(
+      ctx, files, "resampling", sizeof(float) * grid.extent.count(),
+      [&](Context& rehearsal, const Transform& transform) {
+        SeriesResampler(rehearsal, o.resample, transform, grid).rehearse(reader->layout());
+      });
   const Transform chain = to_transform(ctx, files, warnings);
   SeriesResampler resampler(ctx, o.resample, chain, grid);
   for (std::size_t i = 0; i < o.inputs.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include <apps/bids.h>
 #include <apps/program.h>
+#include <apps/regtool/chain_memory.h>
 #include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
 
@@ -115,7 +116,11 @@ Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::st
 
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
                      std::vector<std::string>& warnings) {
-  return to_transform(ctx, read_chain(files, {}, warnings), warnings);
+  const HostChain chain = read_chain(files, {}, warnings);
+  // Points are mapped on the host, from copies of the fields.
+  require_chain_memory(ctx, chain, "the chain of transforms", largest_field_bytes(chain),
+                       [](Context&, const Transform&) {});
+  return to_transform(ctx, chain, warnings);
 }
 
 }  // namespace freeflow::apps

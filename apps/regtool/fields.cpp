@@ -3,6 +3,7 @@
 
 #include <apps/options.h>
 #include <apps/program.h>
+#include <apps/regtool/chain_memory.h>
 #include <apps/regtool/commands.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
@@ -60,7 +61,11 @@ int regtool_compose(int argc, const char* const* argv) {
     return done;
   Context ctx(Device::parse(c.run.device), c.run.threads);
   const Geometry grid = read_geometry(c.reference);
-  const DisplacementField whole = compose(ctx, read_chain(ctx, c.transforms, c.warnings), grid);
+  const HostChain files = read_chain(c.transforms, {}, c.warnings);
+  require_chain_memory(
+      ctx, files, "composing the transforms", field_bytes(grid),
+      [&](Context& rehearsal, const Transform& chain) { compose(rehearsal, chain, grid); });
+  const DisplacementField whole = compose(ctx, to_transform(ctx, files, c.warnings), grid);
   write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, whole); });
   print_warnings("regtool", c.warnings, c.run.quiet);
   return done;
@@ -74,15 +79,23 @@ int regtool_invert(int argc, const char* const* argv) {
     return done;
   require(c.transforms.size() == 1, "invert takes one -t; invert each, and list them in reverse");
   Context ctx(Device::parse(c.run.device), c.run.threads);
-  const Transform one = read_chain(ctx, c.transforms, c.warnings);
+  const HostChain file = read_chain(c.transforms, {}, c.warnings);
+  const auto whole_field = [](Context& on, const Transform& inverse, const Transform& of) {
+    return compose(on, inverse, of.links().front().field->geometry());
+  };
+  require_chain_memory(ctx, file, "inverting the transform", largest_field_bytes(file),
+                       [&](Context& rehearsal, const Transform& of) {
+                         if (!of.is_affine())
+                           whole_field(rehearsal, invert(rehearsal, of).transform, of);
+                       });
+  const Transform one = to_transform(ctx, file, c.warnings);
   const InverseTransform inverse = invert(ctx, one, interrupt_requested);
   if (one.is_affine()) {
     write_output(c.output, [&](const std::string& path) {
       write_affine(path, inverse.transform.first(), Eigen::Vector3d::Zero());
     });
   } else {
-    const DisplacementField field =
-        compose(ctx, inverse.transform, one.links().front().field->geometry());
+    const DisplacementField field = whole_field(ctx, inverse.transform, one);
     write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, field); });
     std::printf("inverse residual: mean %.4f voxel, largest %.3f\n", inverse.mean_residual_voxels,
                 inverse.largest_residual_voxels);
@@ -102,9 +115,13 @@ int regtool_jacobian(int argc, const char* const* argv) {
     return done;
   Context ctx(Device::parse(c.run.device), c.run.threads);
   const Geometry grid = read_geometry(c.reference);
-  const Transform chain = read_chain(ctx, c.transforms, c.warnings);
-  const Volume<float> j =
-      c.log ? log_jacobian(ctx, chain, grid) : jacobian_determinant(ctx, chain, grid);
+  const auto determinant = [&](Context& on, const Transform& chain) {
+    return c.log ? log_jacobian(on, chain, grid) : jacobian_determinant(on, chain, grid);
+  };
+  const HostChain files = read_chain(c.transforms, {}, c.warnings);
+  require_chain_memory(ctx, files, "the Jacobian determinant", sizeof(float) * grid.extent.count(),
+                       determinant);
+  const Volume<float> j = determinant(ctx, to_transform(ctx, files, c.warnings));
   const std::vector<float> voxels = j.to_host(ctx);
   write_output(c.output, [&](const std::string& path) {
     write_image(path, grid, voxels, StoredType::float32, ctx.threads());

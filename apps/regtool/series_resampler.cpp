@@ -26,10 +26,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
     throw IoError("cannot read '" + from +
                   "': its header scales the values, which labels do not bear; save it plain");
   as_labels_ = vote || (o_.interpolation == "nearest" && is_integer(in.stored_type) && !scaled);
-  if (in.planes() == 1)
-    map_.reset();
-  else if (!map_ || !same_grid(map_->image(), in.geometry))
-    map_.emplace(ctx_, chain_, grid_, in.geometry);
+  place(in);
   from_ = from;
   to_ = to;
   nonfinite_ = 0;
@@ -43,6 +40,28 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   if (nonfinite_ > 0)
     warnings.push_back("'" + from + "': " + std::to_string(nonfinite_) +
                        " voxels are NaN or infinite and count as outside");
+}
+
+void SeriesResampler::rehearse(const SeriesLayout& in) {
+  place(in);
+  const Volume<float> volume(ctx_, in.geometry);  // labels take as much
+  interpolated(volume, 0);
+}
+
+/// Volumes of one grid share the positions that the chain leads to.
+void SeriesResampler::place(const SeriesLayout& in) {
+  if (in.planes() == 1)
+    map_.reset();
+  else if (!map_ || !same_grid(map_->image(), in.geometry))
+    map_.emplace(ctx_, chain_, grid_, in.geometry);
+}
+
+Volume<float> SeriesResampler::interpolated(const Volume<float>& volume, float fill) {
+  const Interpolation interpolation = o_.interpolation == "nearest" ? Interpolation::nearest
+                                      : o_.interpolation == "cubic" ? Interpolation::cubic
+                                                                    : Interpolation::linear;
+  return map_ ? map_->resample(ctx_, volume, interpolation, fill)
+              : resample(ctx_, volume, chain_, grid_, interpolation, fill);
 }
 
 /// Stored numbers are resampled, so that the header's scaling stays what it is, unless another type
@@ -109,14 +128,8 @@ std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* sto
   }
   nonfinite_ += nonfinite;
   const auto fill = float((o_.fill - out.intercept) / out.slope);
-  const Interpolation interpolation = o_.interpolation == "nearest" ? Interpolation::nearest
-                                      : o_.interpolation == "cubic" ? Interpolation::cubic
-                                                                    : Interpolation::linear;
-  const Volume<float> volume(ctx_, in.geometry, values);
   const std::vector<float> there =
-      (map_ ? map_->resample(ctx_, volume, interpolation, fill)
-            : resample(ctx_, volume, chain_, grid_, interpolation, fill))
-          .to_host(ctx_);
+      interpolated(Volume<float>(ctx_, in.geometry, values), fill).to_host(ctx_);
   return from_floats(out.stored_type, there.data(), there.size());
 }
 

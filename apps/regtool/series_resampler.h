@@ -26,12 +26,17 @@ class SeriesResampler {
                   const Geometry& grid)
       : ctx_(ctx), o_(o), chain_(chain), grid_(grid) {}
 
+  /// Allocates what a volume of such a series takes, for a rehearsal.
+  void rehearse(const SeriesLayout& in);
+
   /// `reader` is of the file `from`. Adds sentences for the user. Throws IoError, InvalidArgument,
   /// Cancelled.
   void run(SeriesReader& reader, const std::string& from, const std::string& to,
            std::vector<std::string>& warnings);
 
  private:
+  void place(const SeriesLayout& in);
+  Volume<float> interpolated(const Volume<float>& volume, float fill);
   SeriesLayout output_of(const SeriesLayout& in) const;
   std::vector<unsigned char> resampled(const std::vector<unsigned char>& planes,
                                        const SeriesLayout& in, const SeriesLayout& out);

@@ -1,7 +1,11 @@
 // regtool as a user runs it, after a registration of two phantoms.
+#include <array>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 
+#include <freeflow/core/memory.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/label_file.h>
 #include <freeflow/io/transform_file.h>
@@ -52,6 +56,24 @@ class Regtool : public ProgramTest {
   const std::string forth = " -t a_1Warp.nii.gz -t a_0GenericAffine.mat ";
   const std::string back = " -t [a_0GenericAffine.mat,1] -t a_1InverseWarp.nii.gz ";
 };
+
+TEST_F(Regtool, SaysWhatIsNeededWhereAChainDoesNotFitIntoMemory) {
+  // 12 bytes a voxel of the field and 24 to write it. A sparse file: nothing stands on the disk.
+  const std::size_t side = 1290, needed = 36 * side * side * side;
+  if (free_host_bytes() > needed) GTEST_SKIP() << "it does fit here";
+  write_image((folder / "huge.nii").string(), plain_geometry({1, 1, 1}), std::vector<float>(1),
+              StoredType::uint8, 1);
+  std::fstream header(folder / "huge.nii", std::ios::in | std::ios::out | std::ios::binary);
+  const std::array<std::int16_t, 3> sides{side, side, side};
+  header.seekp(42).write(reinterpret_cast<const char*>(sides.data()), sizeof sides);
+  header.close();
+  std::filesystem::resize_file(folder / "huge.nii", 352 + side * side * side);
+  for (const std::string command : {"compose", "jacobian"}) {
+    const Outcome o = run(regtool + ' ' + command + " --device cpu -r huge.nii -o out.nii" + forth);
+    expect_refusal(o, " MiB are free; close other programs, or ", 1);
+    EXPECT_NE(o.err.find("out of memory: "), std::string::npos) << o.err;
+  }
+}
 
 TEST_F(Regtool, AppliesToImagesAsTheRegistrationDid) {
   ASSERT_EQ(
