@@ -35,6 +35,7 @@ struct FfdregOptions {
   CommonOptions common;
   std::string spacing = "3vox", optimizer = "lbfgs";
   double bending = FfdOptions{}.bending, log_jacobian = FfdOptions{}.log_jacobian;
+  double total_variation = 0;
 };
 
 po::options_description all_options(FfdregOptions& o) {
@@ -49,6 +50,10 @@ po::options_description all_options(FfdregOptions& o) {
        po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.05")->value_name("W"),
        "weight of the squared logarithm of the Jacobian, against folding, on the finest level; "
        "on coarser ones in proportion to the squared control spacing")  //
+      ("total-variation",
+       po::value(&o.total_variation)->default_value(o.total_variation, "0")->value_name("W"),
+       "weight of the displacement's total variation: lets organs slide along each other; take "
+       "--bending down beside it")  //
       ("optimizer",
        po::value(&o.optimizer)->default_value(o.optimizer)->value_name("gradient|cg|lbfgs"),
        "rule of descent");
@@ -63,6 +68,7 @@ FfdOptions library_options(const FfdregOptions& o) {
   ffd.spacing = parse_spacing(o.spacing);
   ffd.bending = o.bending;
   ffd.log_jacobian = o.log_jacobian;
+  ffd.total_variation = o.total_variation;
   ffd.optimizer =
       chosen(parse_optimizer(o.optimizer), "optimizer", o.optimizer, "gradient, cg, lbfgs");
   ffd.validate();

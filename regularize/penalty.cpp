@@ -40,10 +40,31 @@ void LogJacobianPenalty::add_force(Context& ctx, const LatticeView& lattice, flo
   for_each_voxel(ctx, force.extent,
                  LogJacobianTermsBody{lattice.coefficients, lattice.spacing, cofactors_.data(),
                                       node_values_.data()});
-  reduce(ctx, node_values_.size(), 1, LogJacobianValueBody{{}, node_values_.data(), 1 / nodes},
-         work_, value);
+  reduce(ctx, node_values_.size(), 1, NodeMeanBody{{}, node_values_.data(), 1 / nodes}, work_,
+         value);
   for_each_voxel(ctx, force.extent,
                  LogJacobianForceBody{cofactors_.data(), float(-weight / nodes), force});
+}
+
+void TotalVariation::prepare(Context& ctx, Extent lattice) {
+  one_over_length_ = Buffer<float>(ctx, lattice.count());
+  node_values_ = Buffer<double>(ctx, lattice.count());
+  work_ = ReduceWorkspace(ctx, lattice.count(), 1);
+}
+
+void TotalVariation::add_force(Context& ctx, const LatticeView& lattice, float weight,
+                               FieldView<float> force, double* value) {
+  const double nodes = double(lattice.coefficients.extent.count());
+  const ForwardDifferences difference{
+      lattice.coefficients, {1 / lattice.spacing.x, 1 / lattice.spacing.y, 1 / lattice.spacing.z}};
+  for_each_voxel(
+      ctx, force.extent,
+      TotalVariationTermsBody{difference, rounding, one_over_length_.data(), node_values_.data()});
+  reduce(ctx, node_values_.size(), 1, NodeMeanBody{{}, node_values_.data(), 1 / nodes}, work_,
+         value);
+  for_each_voxel(
+      ctx, force.extent,
+      TotalVariationForceBody{difference, one_over_length_.data(), float(-weight / nodes), force});
 }
 
 }  // namespace freeflow

@@ -9,8 +9,9 @@ template void for_each_voxel(backend::Cuda, Extent, const BendingTermsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const BendingForceBody&);
 template void for_each_voxel(backend::Cuda, Extent, const LogJacobianTermsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const LogJacobianForceBody&);
+template void for_each_voxel(backend::Cuda, Extent, const TotalVariationTermsBody&);
+template void for_each_voxel(backend::Cuda, Extent, const TotalVariationForceBody&);
 template void reduce(backend::Cuda, std::size_t, int, const BendingValueBody&, double*, double*);
-template void reduce(backend::Cuda, std::size_t, int, const LogJacobianValueBody&, double*,
-                     double*);
+template void reduce(backend::Cuda, std::size_t, int, const NodeMeanBody&, double*, double*);
 
 }  // namespace freeflow

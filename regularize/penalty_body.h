@@ -157,7 +157,7 @@ struct LogJacobianTermsBody {
   }
 };
 
-struct LogJacobianValueBody : SumBody {
+struct NodeMeanBody : SumBody {
   const double* node_values;
   double one_over_nodes;
   FREEFLOW_HD double operator()(std::size_t i, int) const {
@@ -188,6 +188,72 @@ struct LogJacobianForceBody {
             sum = fma_(bx * by * node::weight(1, -dz), cofactors[(3 * c + 2) * count + j], sum);
           }
       force.data[c * count + i] = fma_(factor, sum, force.data[c * count + i]);
+    }
+  }
+};
+
+/// Forward differences; a node on the far side of an axis has none along it.
+struct ForwardDifferences {
+  FieldView<const float> coefficients;
+  Vec3f one_over_spacing;
+
+  FREEFLOW_HD float operator()(int component, int axis, int x, int y, int z) const {
+    const Extent n = coefficients.extent;
+    const bool last = axis == 0 ? x == n.x - 1 : axis == 1 ? y == n.y - 1 : z == n.z - 1;
+    if (last) return 0;
+    const std::size_t stride = axis == 0 ? 1 : axis == 1 ? n.x : std::size_t(n.x) * n.y;
+    const float* c = coefficients.data + component * n.count() + n.offset(x, y, z);
+    const float h = axis == 0   ? one_over_spacing.x
+                    : axis == 1 ? one_over_spacing.y
+                                : one_over_spacing.z;
+    return (c[stride] - c[0]) * h;
+  }
+};
+
+struct TotalVariationTermsBody {
+  ForwardDifferences difference;
+  float rounding;
+  float* one_over_length;
+  double* node_values;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    float squares = rounding * rounding;
+    for (int c = 0; c < 3; ++c)
+      for (int a = 0; a < 3; ++a) {
+        const float d = difference(c, a, x, y, z);
+        squares = fma_(d, d, squares);
+      }
+    const float length = sqrtf(squares);
+    const std::size_t i = difference.coefficients.extent.offset(x, y, z);
+    one_over_length[i] = 1.0f / length;
+    node_values[i] = double(length) - double(rounding);
+  }
+};
+
+/// Gathers from the node itself and from the three before it.
+struct TotalVariationForceBody {
+  ForwardDifferences difference;
+  const float* one_over_length;
+  float factor;  // -weight / nodes
+  FieldView<float> force;
+
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const Extent n = force.extent;
+    const std::size_t i = n.offset(x, y, z);
+    const Vec3f h = difference.one_over_spacing;
+    for (int c = 0; c < 3; ++c) {
+      float sum = 0;
+      for (int a = 0; a < 3; ++a) {
+        const float one_over_h = a == 0 ? h.x : a == 1 ? h.y : h.z;
+        const std::size_t stride = a == 0 ? 1 : a == 1 ? n.x : std::size_t(n.x) * n.y;
+        const bool first = a == 0 ? x == 0 : a == 1 ? y == 0 : z == 0;
+        const float behind = first ? 0.0f
+                                   : difference(c, a, x - (a == 0), y - (a == 1), z - (a == 2)) *
+                                         one_over_length[i - stride];
+        sum = fma_(one_over_h, behind - difference(c, a, x, y, z) * one_over_length[i], sum);
+      }
+      float& f = force.data[c * n.count() + i];
+      f = fma_(factor, sum, f);
     }
   }
 };

@@ -59,6 +59,8 @@ void FfdOptions::validate() const {
   require(bending >= 0 && bending <= 1e9, "FfdOptions::bending must lie between 0 and 1e9");
   require(log_jacobian >= 0 && log_jacobian <= 1e9,
           "FfdOptions::log_jacobian must lie between 0 and 1e9");
+  require(total_variation >= 0 && total_variation <= 1e9,
+          "FfdOptions::total_variation must lie between 0 and 1e9");
   require(tolerance >= 0 && std::isfinite(tolerance), "FfdOptions::tolerance must not be negative");
 }
 
@@ -71,6 +73,9 @@ std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options, double spacing
                                      [] { return std::make_unique<BendingEnergy>(); }},
                                     {"log_jacobian", options.log_jacobian * coarseness * coarseness,
                                      [] { return std::make_unique<LogJacobianPenalty>(); }}};
+  if (options.total_variation > 0)
+    terms.push_back({"total_variation", options.total_variation,
+                     [] { return std::make_unique<TotalVariation>(); }});
   terms.insert(terms.end(), options.penalties.begin(), options.penalties.end());
   return terms;
 }

@@ -28,6 +28,9 @@ struct FfdOptions : LevelOptions {
   /// weight of the squared log-Jacobian on the finest level; on coarser ones in proportion to the
   /// squared control spacing, as the bending energy: there the images say less about volumes
   double log_jacobian = 0.05;
+  /// weight of the total variation, the same on every level: lets organs slide along each other,
+  /// where the bending energy would smooth the jump; take `bending` down beside it
+  double total_variation = 0;
   OptimizerKind optimizer = OptimizerKind::lbfgs;
   double tolerance = 1e-5;  ///< of the optimizer
 

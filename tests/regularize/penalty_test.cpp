@@ -2,6 +2,7 @@
 // every device.
 #include <freeflow/regularize/penalty.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "support/devices.h"
@@ -67,6 +68,26 @@ double log_jacobian_oracle(const Coefficients& c) {
   });
 }
 
+double total_variation_oracle(const Coefficients& c) {
+  double sum = 0;
+  for (int z = 0; z < lattice.z; ++z)
+    for (int y = 0; y < lattice.y; ++y)
+      for (int x = 0; x < lattice.x; ++x) {
+        double squares = 1e-4;
+        for (int i = 0; i < 3; ++i) {
+          const double here = coefficient(c, i, x, y, z);
+          if (x + 1 < lattice.x)
+            squares += std::pow((coefficient(c, i, x + 1, y, z) - here) / h[0], 2);
+          if (y + 1 < lattice.y)
+            squares += std::pow((coefficient(c, i, x, y + 1, z) - here) / h[1], 2);
+          if (z + 1 < lattice.z)
+            squares += std::pow((coefficient(c, i, x, y, z + 1) - here) / h[2], 2);
+        }
+        sum += std::sqrt(squares) - 0.01;
+      }
+  return sum / double(lattice.count());
+}
+
 struct Evaluated {
   double value;
   std::vector<float> force;
@@ -116,6 +137,25 @@ TEST_P(PenaltyOf, LogJacobianMatchesTheOracle) {
   check_against(ctx, log_jacobian, log_jacobian_oracle, 1.5f);
 }
 
+TEST_P(PenaltyOf, TotalVariationMatchesTheOracle) {
+  TotalVariation variation;
+  check_against(ctx, variation, total_variation_oracle, 3);
+  check_against(ctx, variation, total_variation_oracle, 0.03f);  // where the rounding counts
+}
+
+TEST_P(PenaltyOf, TotalVariationOfAJumpIsThatOfARamp) {
+  const auto variation_of = [&](int width) {
+    const std::vector<float> c = field_planes(lattice, [&](int x, int, int) {
+      return Eigen::Vector3d(0, 30.0 * std::clamp(x - 2, 0, width) / width, 0);
+    });
+    TotalVariation variation;
+    return evaluate(ctx, variation, c, 1).value;
+  };
+  const double jump = variation_of(1), ramp = variation_of(4);
+  EXPECT_NEAR(jump, 30 / h[0] / lattice.x, 0.01);
+  EXPECT_NEAR(ramp, jump, 0.01);
+}
+
 TEST_P(PenaltyOf, LogJacobianOfAFoldedLatticeStillPushesBack) {
   LogJacobianPenalty log_jacobian;
   check_against(ctx, log_jacobian, log_jacobian_oracle, 7);  // many nodes fold
@@ -137,7 +177,8 @@ TEST_P(PenaltyOf, GivesTheSameBitsAsTheCpu) {
   const std::vector<float> c = random_values(3 * lattice.count(), 31, -1.5f, 1.5f);
   BendingEnergy bending;
   LogJacobianPenalty log_jacobian;
-  for (Penalty* penalty : {static_cast<Penalty*>(&bending), static_cast<Penalty*>(&log_jacobian)}) {
+  TotalVariation variation;
+  for (Penalty* penalty : std::initializer_list<Penalty*>{&bending, &log_jacobian, &variation}) {
     const Evaluated here = evaluate(ctx, *penalty, c, 0.3f),
                     there = evaluate(cpu, *penalty, c, 0.3f);
     EXPECT_EQ(here.value, there.value);
