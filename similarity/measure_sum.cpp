@@ -20,10 +20,31 @@ void MeasureSum::set_ranges(const IntensityRange& fixed, const IntensityRange& m
   for (const Term& t : terms_) t.measure->set_ranges(fixed, moving);
 }
 
-void MeasureSum::prepare(Context& ctx, const ImagePair& images) {
-  force_ = Buffer<float>(ctx, terms_.size() > 1 ? 3 * images.fixed.extent().count() : 0);
+void MeasureSum::set_channel_ranges(std::size_t channel, const IntensityRange& fixed,
+                                    const IntensityRange& moving) {
+  for (const Term& t : terms_)
+    if (t.channel == channel) t.measure->set_ranges(fixed, moving);
+}
+
+void MeasureSum::allocate(Context& ctx, Extent extent) {
+  force_ = Buffer<float>(ctx, terms_.size() > 1 ? 3 * extent.count() : 0);
   costs_ = Buffer<double>(ctx, terms_.size() + 1);
+}
+
+void MeasureSum::prepare(Context& ctx, const ImagePair& images) {
+  allocate(ctx, images.fixed.extent());
   for (const Term& t : terms_) t.measure->prepare(ctx, images);
+}
+
+void MeasureSum::prepare_channels(Context& ctx, std::span<const ImagePair> channels) {
+  for (const ImagePair& images : channels)
+    require(same_grid(images.fixed.geometry(), channels[0].fixed.geometry()) &&
+                same_grid(images.moving.geometry(), channels[0].moving.geometry()),
+            "the channels of an image must lie on one grid");
+  for (const Term& t : terms_)
+    require(t.channel < channels.size(), "a sum of measures was given too few channels");
+  allocate(ctx, channels[0].fixed.extent());
+  for (const Term& t : terms_) t.measure->prepare(ctx, channels[t.channel]);
 }
 
 void MeasureSum::set_map(const PointMap& fixed_to_moving) {

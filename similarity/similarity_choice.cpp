@@ -1,6 +1,8 @@
 #include <freeflow/similarity/similarity_choice.h>
 
 #include <charconv>
+#include <numeric>
+#include <string>
 
 #include <freeflow/similarity/correlation_ratio.h>
 #include <freeflow/similarity/lncc.h>
@@ -73,7 +75,22 @@ SimilarityChoice linear_choice(const SimilarityChoice& nonrigid) {
   return linear;
 }
 
+std::vector<double> SimilarityChoice::weights_of(std::size_t channels) const {
+  require(channel_weights.empty() || channel_weights.size() == channels,
+          "SimilarityChoice::channel_weights has " + std::to_string(channel_weights.size()) +
+              " values for " + std::to_string(channels) + " channels: give one for each, or none");
+  std::vector<double> weights = channel_weights;
+  if (weights.empty()) weights.assign(channels, 1);
+  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
+  for (double& w : weights) w /= sum;
+  return weights;
+}
+
 void SimilarityChoice::validate() const {
+  for (const double w : channel_weights)
+    require(w >= 1e-6 && w <= 1e6,
+            "SimilarityChoice::channel_weights must lie between 1e-6 and 1e6; leave a channel out "
+            "that is not to count");
   if (factory) return;
   require(bins >= 16 && bins <= 256, "SimilarityChoice::bins must lie between 16 and 256");
   for (const SimilarityTerm& t : sum)

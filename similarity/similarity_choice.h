@@ -54,12 +54,19 @@ struct SimilarityChoice {
   int mind_radius = 1;                   ///< mind: of its patches, voxels of the level, 1 to 16
   int mind_dilation = 2;                 ///< mind: to the neighbours, voxels of the level, 1 to 16
   std::vector<SimilarityTerm> sum = {};  ///< not empty: the weighted sum of these, in place of kind
-  SimilarityFactory factory = {};        ///< a measure of one's own; then no other field counts
+  /// A measure of one's own; then no other field counts but channel_weights.
+  SimilarityFactory factory = {};
+  /// Of images of several channels (registration/levels/prepared_image.h): one for each, in
+  /// proportion; empty: all count the same.
+  std::vector<double> channel_weights = {};
 
   /// Whether it is that measure of the library's, and no other.
   bool is(SimilarityKind of) const { return !factory && sum.empty() && kind == of; }
   /// The measures of the library's that it stands for; none for one of the caller's.
   std::vector<SimilarityTerm> terms() const;
+  /// The weights of so many channels; they sum to 1. Throws InvalidArgument where channel_weights
+  /// has another number of them.
+  std::vector<double> weights_of(std::size_t channels) const;
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
