@@ -91,13 +91,19 @@ void set_start(Options& o, const DisplacementField* field) {
 /// The images, masks and start of a rehearsal: volumes that hold nothing.
 struct Imaginary {
   Imaginary(Context& ctx, const RegistrationInputs& in)
-      : fixed(Volume<float>(ctx, in.fixed),
+      : fixed(channels(ctx, in.fixed, in.channels),
               in.fixed_mask ? Volume<float>(ctx, in.fixed) : Volume<float>(), "the fixed image"),
-        moving(Volume<float>(ctx, in.moving),
+        moving(channels(ctx, in.moving, in.channels),
                in.moving_mask ? Volume<float>(ctx, in.moving) : Volume<float>(),
                "the moving image") {
     if (in.initial_displacement) start = DisplacementField(ctx, *in.initial_displacement);
   }
+  static std::vector<Volume<float>> channels(Context& ctx, const Geometry& grid, std::size_t n) {
+    std::vector<Volume<float>> volumes;
+    for (std::size_t c = 0; c < n; ++c) volumes.emplace_back(ctx, grid);
+    return volumes;
+  }
+
   PreparedImage fixed, moving;
   DisplacementField start;
 };
@@ -156,6 +162,16 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
 RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,
                                    const Volume<float>& moving, const RegistrationOptions& options,
                                    const Masks& masks, Observer* observer) {
+  options.validate();
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_images(ctx, f, m, options, observer);
+  });
+}
+
+RegistrationResult register_images(Context& ctx, std::span<const Volume<float>> fixed,
+                                   std::span<const Volume<float>> moving,
+                                   const RegistrationOptions& options, const Masks& masks,
+                                   Observer* observer) {
   options.validate();
   return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
     return register_images(ctx, f, m, options, observer);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <variant>
 
 #include <freeflow/registration/ffd/ffd.h>
@@ -48,6 +49,17 @@ RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,
                                    const Volume<float>& moving,
                                    const RegistrationOptions& options = {}, const Masks& masks = {},
                                    Observer* observer = nullptr);
+/// The same of images of several channels, such as T1 and T2 or a network's features: fixed[k] is
+/// compared with moving[k], all fixed channels lie on one grid and all moving ones, and
+/// SimilarityChoice::channel_weights says how much each counts. The result's bits depend on the
+/// order: the first says where the object is.
+///
+///   const freeflow::Volume<float> fixed[] = {t1.lend(), features.lend()}, moving[] = {...};
+///   register_images(ctx, fixed, moving);
+RegistrationResult register_images(Context& ctx, std::span<const Volume<float>> fixed,
+                                   std::span<const Volume<float>> moving,
+                                   const RegistrationOptions& options = {}, const Masks& masks = {},
+                                   Observer* observer = nullptr);
 /// The same of images that are kept for further registrations.
 RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                                    const RegistrationOptions& options = {},
@@ -58,6 +70,7 @@ struct RegistrationInputs {
   Geometry fixed, moving;
   bool fixed_mask = false, moving_mask = false;
   std::optional<Geometry> initial_displacement;  ///< or velocity
+  std::size_t channels = 1;
 };
 
 /// Device memory that it will need at most, in bytes, the inputs and the result included: counted

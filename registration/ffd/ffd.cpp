@@ -98,10 +98,11 @@ class FfdRun : public LevelLoop {
 
   int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }
 
-  void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
-    const Geometry& grid = images.fixed.geometry();
+  void descend(const std::vector<ImagePair>& channels, LevelRecord& level,
+               Observer& observer) override {
+    const Geometry& grid = channels[0].fixed.geometry();
     const double finest = finest_spacing(fixed_.geometry(), options_.spacing).minCoeff();
-    FfdObjective objective(ctx_, *similarity_, lattice_, grid,
+    FfdObjective objective(ctx_, similarity_->measure(), lattice_, grid,
                            penalty_terms(options_, lattice_.spacing_mm().minCoeff(), finest));
     level.penalty_names = objective.penalty_names();
     OptimizerOptions optimizer;

@@ -5,5 +5,7 @@
 namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const DemonsForceBody&);
+template void for_each_voxel(backend::Cuda, Extent, const DemonsChannelBody&);
+template void for_each_voxel(backend::Cuda, Extent, const DemonsStepBody&);
 
 }  // namespace freeflow

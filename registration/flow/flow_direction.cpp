@@ -10,13 +10,14 @@ namespace {
 constexpr double smallest_jacobian = 0.05;
 }
 
-FlowDirection::FlowDirection(Context& ctx, const ImagePair& images, SimilarityMeasure& measure,
-                             const DirectionTerms& terms, double time)
+FlowDirection::FlowDirection(Context& ctx, std::span<const ImagePair> images,
+                             SimilarityMeasure& measure, const DirectionTerms& terms, double time)
     : measure_(measure), time_(time), kl_weight_(terms.kl),
-      penalties_(ctx, images.fixed.extent(), terms.penalties) {
-  if (time != 0) exponential_ = DisplacementField(ctx, images.fixed.geometry());
-  if (terms.demons_updates) demons_.emplace(ctx, images, terms.of_thirion);
-  if (terms.kl > 0) kl_.emplace(ctx, images.fixed.extent(), terms.force_kernel);
+      penalties_(ctx, images[0].fixed.extent(), terms.penalties) {
+  const Geometry& grid = images[0].fixed.geometry();
+  if (time != 0) exponential_ = DisplacementField(ctx, grid);
+  if (terms.demons_updates) demons_.emplace(ctx, images, terms.channels, terms.of_thirion);
+  if (terms.kl > 0) kl_.emplace(ctx, grid.extent, terms.force_kernel);
 }
 
 void FlowDirection::evaluate(Context& ctx, FieldView<const float> state, double step,

@@ -1,6 +1,6 @@
-// Private: one direction of a flow: a pair of images with the measure, the demons' update, the
-// unbiased term and the penalties that look at it, and how the state becomes its displacement. A
-// symmetric flow has two, which share the state.
+// Private: one direction of a flow: a pair of images, or of channels, with the measure, the demons'
+// update, the unbiased term and the penalties that look at it, and how the state becomes its
+// displacement. A symmetric flow has two, which share the state.
 #pragma once
 
 #include <memory>
@@ -21,13 +21,14 @@ struct DirectionTerms {
   double kl = 0;
   KlKernel force_kernel = KlKernel::reuse;
   const std::vector<PenaltyTerm>& penalties;
+  const std::vector<DemonsChannel>& channels;
 };
 
 class FlowDirection {
  public:
   /// time: the displacement is exp(time * state); 0: it is the state. The measure must have been
-  /// prepared for the pair, which must outlive this.
-  FlowDirection(Context& ctx, const ImagePair& images, SimilarityMeasure& measure,
+  /// prepared for the pairs, whose images must outlive this.
+  FlowDirection(Context& ctx, std::span<const ImagePair> images, SimilarityMeasure& measure,
                 const DirectionTerms& terms, double time);
 
   /// terms[0] gets the measure's cost, terms[1] the unbiased term, terms[2] and on the penalties,

@@ -187,8 +187,9 @@ class FluidRun : public LevelLoop {
 
   int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }
 
-  void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
-    FluidLevel now(ctx_, images.fixed.geometry(), options_, *similarity_, state_);
+  void descend(const std::vector<ImagePair>& channels, LevelRecord& level,
+               Observer& observer) override {
+    FluidLevel now(ctx_, channels[0].fixed.geometry(), options_, similarity_->measure(), state_);
     if (!ctx_.rehearses()) now.run(level, observer);
   }
 

@@ -23,15 +23,17 @@ class StepwiseRun : public LevelLoop {
   StepwiseRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const StepOptions& options,
               const StepwiseSettings& settings)
       : LevelLoop(ctx, fixed, moving, options), options_(options), settings_(settings),
-        stride_(2 + int(options.penalties.size())) {
-    if (settings.symmetric) back_ = make_similarity(options.similarity);
+        stride_(2 + int(options.penalties.size())),
+        weights_(options.similarity.weights_of(fixed.channels())) {
+    if (settings.symmetric) back_.emplace(options.similarity, fixed.channels());
     if (settings.initial_velocity) require_on_device(ctx, *settings.initial_velocity);
   }
 
  private:
-  void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) override {
-    LevelLoop::set_ranges(fixed, moving);
-    if (back_) back_->set_ranges(moving, fixed);
+  void set_ranges(std::size_t channel, const ChannelRanges& r) override {
+    LevelLoop::set_ranges(channel, r);
+    if (back_) back_->set_ranges(channel, r.moving, r.fixed);
+    channels_.emplace_back(weights_[channel], r.fixed, r.moving);
   }
 
   void enter_level(int l, const Geometry& grid) override {
@@ -49,18 +51,23 @@ class StepwiseRun : public LevelLoop {
 
   int iterations_of_level(int l) const override { return options_.iterations_of_level(l); }
 
-  void descend(const ImagePair& images, LevelRecord& level, Observer& observer) override {
+  void descend(const std::vector<ImagePair>& channels, LevelRecord& level,
+               Observer& observer) override {
     const DirectionTerms terms{settings_.demons_updates, settings_.of_thirion, settings_.kl,
-                               settings_.force_kernel, options_.penalties};
+                               settings_.force_kernel,   options_.penalties,   channels_};
+    SimilarityMeasure& measure = similarity_->measure();
     if (!settings_.symmetric) {
-      FlowDirection forth(ctx_, images, *similarity_, terms, settings_.log_domain ? 1 : 0);
+      FlowDirection forth(ctx_, channels, measure, terms, settings_.log_domain ? 1 : 0);
       return iterate(forth, nullptr, level, observer);
     }
-    const Volume<float> moving = on_fixed_grid(images);
-    const ImagePair swapped{moving, images.fixed, PointMap{}};
+    std::vector<Volume<float>> moving;
+    for (const ImagePair& pair : channels) moving.push_back(on_fixed_grid(pair));
+    std::vector<ImagePair> swapped;
+    for (std::size_t c = 0; c < channels.size(); ++c)
+      swapped.push_back({moving[c], channels[c].fixed, PointMap{}});
     back_->prepare(ctx_, swapped);
-    FlowDirection forth(ctx_, images, *similarity_, terms, 1),
-        back(ctx_, swapped, *back_, terms, -1);
+    FlowDirection forth(ctx_, channels, measure, terms, 1),
+        back(ctx_, swapped, back_->measure(), terms, -1);
     iterate(forth, &back, level, observer);
   }
 
@@ -203,9 +210,11 @@ class StepwiseRun : public LevelLoop {
 
   const StepOptions& options_;
   const StepwiseSettings& settings_;
-  const int stride_;         // terms of a direction
-  DisplacementField state_;  // u, or the velocity whose exponential it is
-  std::unique_ptr<SimilarityMeasure> back_;
+  const int stride_;                   // terms of a direction
+  DisplacementField state_;            // u, or the velocity whose exponential it is
+  const std::vector<double> weights_;  // of the channels
+  std::vector<DemonsChannel> channels_;
+  std::optional<ChannelMeasure> back_;
 };
 
 }  // namespace

@@ -21,7 +21,8 @@ LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
     : ctx_(ctx), fixed_(fixed), moving_(moving),
       fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
       moving_factors_(pyramid_factors(moving.geometry(), options.levels)),
-      similarity_(make_similarity(options.similarity)), level_options_(options) {
+      similarity_(ChannelMeasure(options.similarity, common_channels(fixed, moving))),
+      level_options_(options) {
   require_on_device(ctx, fixed, moving);
   if (options.initial_displacement) require_on_device(ctx, *options.initial_displacement);
 }
@@ -32,8 +33,8 @@ PointMap LevelLoop::map_between(const Volume<float>& f, const Volume<float>& m) 
 
 /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
 double LevelLoop::prepare() {
-  set_ranges(fixed_.range(ctx_, {}, "the fixed image"),
-             moving_.range(ctx_, {}, "the moving image"));
+  const std::vector<ChannelRanges> ranges = channel_ranges(ctx_, fixed_, {}, moving_, {});
+  for (std::size_t c = 0; c < ranges.size(); ++c) set_ranges(c, ranges[c]);
   const Volume<float>&f = fixed_.level(ctx_, {}), &m = moving_.level(ctx_, {});
   const DisplacementField* start = level_options_.initial_displacement;
   const DisplacementField u = start ? resample(ctx_, *start, f.geometry()) : DisplacementField();
@@ -42,17 +43,18 @@ double LevelLoop::prepare() {
 
 LevelRecord LevelLoop::run_level(int l, Observer& observer) {
   const auto start = Clock::now();
-  const Volume<float>&f = fixed_.level(ctx_, {fixed_factors_[l]}),
-        &m = moving_.level(ctx_, {moving_factors_[l]});
+  const PreparedImage::Steps of_fixed{fixed_factors_[l]}, of_moving{moving_factors_[l]};
+  const Volume<float>&f = fixed_.level(ctx_, of_fixed), &m = moving_.level(ctx_, of_moving);
   enter_level(l, f.geometry());
-  const ImagePair images{f, m, map_between(f, m)};
-  similarity_->prepare(ctx_, images);
+  const std::vector<ImagePair> channels =
+      channel_pairs(ctx_, fixed_, of_fixed, moving_, of_moving, map_between(f, m));
+  similarity_->prepare(ctx_, channels);
   LevelRecord level;
   level.level = l;
   level.levels = int(fixed_factors_.size());
   level.grid = f.extent();
   level.max_iterations = iterations_of_level(l);
-  descend(images, level, observer);
+  descend(channels, level, observer);
   level.seconds = seconds_since(start);
   observer.on_level_done(level);
   return level;

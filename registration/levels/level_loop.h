@@ -2,11 +2,11 @@
 // result and its warnings. A pipeline derives from it and says what a level does.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <vector>
 
+#include <freeflow/registration/levels/image_channels.h>
 #include <freeflow/registration/levels/level_options.h>
-#include <freeflow/registration/levels/prepared_image.h>
 #include <freeflow/registration/registration_result.h>
 
 namespace freeflow {
@@ -27,11 +27,13 @@ class LevelLoop {
   virtual void enter_level(int l, const Geometry& grid) = 0;
   virtual int iterations_of_level(int l) const = 0;
   /// Allocates what a level takes and, but in a rehearsal, improves the deformation. The similarity
-  /// has been prepared; `level` is complete but for what happens now.
-  virtual void descend(const ImagePair& images, LevelRecord& level, Observer& observer) = 0;
-  /// Takes the intensity ranges of the masked images.
-  virtual void set_ranges(const IntensityRange& fixed, const IntensityRange& moving) {
-    similarity_->set_ranges(fixed, moving);
+  /// has been prepared for the pairs, one for each channel; `level` is complete but for what
+  /// happens now.
+  virtual void descend(const std::vector<ImagePair>& channels, LevelRecord& level,
+                       Observer& observer) = 0;
+  /// Takes the intensity ranges of a channel of the masked images.
+  virtual void set_ranges(std::size_t channel, const ChannelRanges& r) {
+    similarity_->set_ranges(channel, r.fixed, r.moving);
   }
   /// The displacement on the fixed grid without folds, and the velocity where there is one. The
   /// measure's memory has been given back.
@@ -48,7 +50,7 @@ class LevelLoop {
   Context& ctx_;
   PreparedImage &fixed_, &moving_;
   std::vector<Factors> fixed_factors_, moving_factors_;
-  std::unique_ptr<SimilarityMeasure> similarity_;
+  std::optional<ChannelMeasure> similarity_;
 
  private:
   double prepare();

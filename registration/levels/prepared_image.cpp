@@ -16,6 +16,26 @@ PreparedImage::PreparedImage(Volume<float> image, Volume<float> mask, const char
   geometry_ = ordered(image_.geometry(), order_);
 }
 
+namespace {
+
+Volume<float> first_of(std::vector<Volume<float>>& channels, const char* what) {
+  require(!channels.empty(), std::string(what) + " needs one channel at least");
+  return std::move(channels[0]);
+}
+
+}  // namespace
+
+PreparedImage::PreparedImage(std::vector<Volume<float>> channels, Volume<float> mask,
+                             const char* what)
+    : PreparedImage(first_of(channels, what), std::move(mask), what) {
+  for (std::size_t c = 1; c < channels.size(); ++c) {
+    require(same_grid(channels[c].geometry(), stored()),
+            "channel " + std::to_string(c + 1) + " of " + what +
+                " lies on another grid than the first; resample it");
+    further_.emplace_back(std::move(channels[c]), mask_.lend(), what);
+  }
+}
+
 const Volume<float>& PreparedImage::image(Context& ctx) {
   if (order_.as_stored()) return image_;
   if (ordered_image_.empty()) ordered_image_ = ordered(ctx, image_, order_);

@@ -1,11 +1,15 @@
 // What a registration computes of one image alone, kept for the next registration of the same
 // image: its pyramid inside the mask and its intensity range. For cohorts, templates and
-// refinements; a single registration makes its own.
+// refinements; a single registration makes its own. It may have several channels (T1 and T2; a
+// network's features), which share a grid and a mask: every measure then compares channel by
+// channel (similarity/channel_measure.h), while where the object is, the overlap and a discrete
+// start are the first channel's.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <freeflow/deform/storage_order.h>
@@ -21,6 +25,14 @@ class PreparedImage {
   /// Throws InvalidArgument for an unusable geometry or another grid, naming `what`.
   explicit PreparedImage(Volume<float> image, Volume<float> mask = {},
                          const char* what = "the image");
+  /// The same of several channels, all on the grid of the first.
+  explicit PreparedImage(std::vector<Volume<float>> channels, Volume<float> mask = {},
+                         const char* what = "the image");
+
+  std::size_t channels() const { return 1 + further_.size(); }
+  /// One channel as an image of its own; 0 is this one.
+  PreparedImage& channel(std::size_t c) { return c == 0 ? *this : further_[c - 1]; }
+  const PreparedImage& channel(std::size_t c) const { return c == 0 ? *this : further_[c - 1]; }
 
   /// Of the image in canonical order (storage_order.h), on which registrations work.
   const Geometry& geometry() const { return geometry_; }
@@ -61,6 +73,7 @@ class PreparedImage {
   Geometry geometry_;
   Volume<float> ordered_image_, ordered_mask_;  ///< empty where they came in order
   std::map<Steps, std::unique_ptr<Level>> levels_;
+  std::vector<PreparedImage> further_;  ///< channels; the first is the object itself
 };
 
 }  // namespace freeflow

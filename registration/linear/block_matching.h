@@ -17,6 +17,7 @@ namespace freeflow {
 struct PointMatch {
   Eigen::Vector3d fixed, found;
   double correlation;  ///< squared
+  double weight = 1;   ///< in a fit
 };
 
 class BlockMatching {

@@ -16,10 +16,10 @@ struct NormalSums {
   Eigen::Matrix4d xx = Eigen::Matrix4d::Zero();
   Matrix34 yx = Matrix34::Zero();
 
-  void add(const Eigen::Vector3d& x, const Eigen::Vector3d& y) {
+  void add(const Eigen::Vector3d& x, const Eigen::Vector3d& y, double weight) {
     const Eigen::Vector4d h = x.homogeneous();
-    xx += h * h.transpose();
-    yx += y * h.transpose();
+    xx += weight * h * h.transpose();
+    yx += weight * y * h.transpose();
   }
 };
 
@@ -49,10 +49,12 @@ Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model,
 /// The share of the blocks that lie within agreement_mm of where the transform takes them; 1 where
 /// there are none.
 double agreement(const std::vector<PointMatch>& matches, double agreement_mm) {
-  const auto near = std::count_if(matches.begin(), matches.end(), [&](const PointMatch& m) {
-    return (m.found - m.fixed).norm() <= agreement_mm;
-  });
-  return matches.empty() ? 1 : double(near) / double(matches.size());
+  double near = 0, all = 0;
+  for (const PointMatch& m : matches) {
+    all += m.weight;
+    if ((m.found - m.fixed).norm() <= agreement_mm) near += m.weight;
+  }
+  return all > 0 ? near / all : 1;
 }
 
 }  // namespace
@@ -83,8 +85,8 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
     double total = 0;
     for (std::size_t i = 0; i < matches.size(); ++i) {
       if (residual[i] > worst || (residual[i] == worst && ties-- <= 0)) continue;
-      sums.add(matches[i].fixed, target[i]);
-      total += residual[i];
+      sums.add(matches[i].fixed, target[i], matches[i].weight);
+      total += matches[i].weight * residual[i];
     }
     if (!(total < last * (1 - tolerance))) break;
     last = total;
@@ -93,7 +95,23 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
   return fitted;
 }
 
-Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start,
+namespace {
+
+std::vector<PointMatch> match_all(Context& ctx, std::vector<BlockChannel>& channels,
+                                  const Eigen::Affine3d& world) {
+  std::vector<PointMatch> all;
+  for (BlockChannel& channel : channels)
+    for (PointMatch& match : channel.blocks.match(ctx, world)) {
+      match.weight = channel.weight;
+      all.push_back(match);
+    }
+  return all;
+}
+
+}  // namespace
+
+Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
+                                 const Eigen::Affine3d& start,
                                  const BlockRefinementOptions& options, LevelRecord& record,
                                  Observer& observer) {
   // Between people most matches are wrong: of 0.2, 0.3, 0.4 and 0.5 all but the last did well. A
@@ -103,7 +121,7 @@ Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eige
   double agreed_before = 0, agreed = 0;
   for (int round = 0; round < options.rounds; ++round) {
     if (observer.stop_requested()) throw Cancelled{};
-    const std::vector<PointMatch> matches = blocks.match(ctx, world);
+    const std::vector<PointMatch> matches = match_all(ctx, channels, world);
     agreed = agreement(matches, options.agreement_mm);
     if (round == 0) agreed_before = agreed;
     if (agreed_before >= 0.5) return start;

@@ -19,6 +19,12 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
                             const Eigen::Vector3d& center, double radius_mm,
                             const Eigen::Affine3d& world, double share);
 
+/// The blocks of a channel and how much their matches count.
+struct BlockChannel {
+  BlockMatching blocks;
+  double weight = 1;
+};
+
 struct BlockRefinementOptions {
   LinearModel model = LinearModel::affine;
   Eigen::Vector3d center = Eigen::Vector3d::Zero();
@@ -28,11 +34,12 @@ struct BlockRefinementOptions {
   double smallest_mm = 0.05;  ///< of a head: ends when the object's edge moves less
 };
 
-/// Matches and fits in turn, unless half of the blocks agree with the start: a measure of the whole
-/// is more precise then. Half a step each time. The start is also kept where fewer blocks agree in
-/// the end than with it: such blocks (PET, noise) do not know better. Counts the rounds in
-/// record.evaluations. Throws Cancelled when the observer asks.
-Eigen::Affine3d refine_by_blocks(Context& ctx, BlockMatching& blocks, const Eigen::Affine3d& start,
+/// Matches and fits in turn, the blocks of all channels together, unless half of the blocks agree
+/// with the start: a measure of the whole is more precise then. Half a step each time. The start is
+/// also kept where fewer blocks agree in the end than with it: such blocks (PET, noise) do not know
+/// better. Counts the rounds in record.evaluations. Throws Cancelled when the observer asks.
+Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
+                                 const Eigen::Affine3d& start,
                                  const BlockRefinementOptions& options, LevelRecord& record,
                                  Observer& observer);
 

@@ -35,9 +35,12 @@ std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candid
 }
 
 CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level,
-                                 const ContentExtent& content, LevelRecord& record)
-    : ctx_(ctx), level_(level), center_(content.center), record_(record),
-      scorer_(ctx, level.fixed, level.moving, batch) {}
+                                 const std::vector<double>& weights, const ContentExtent& content,
+                                 LevelRecord& record)
+    : ctx_(ctx), level_(level), center_(content.center), record_(record), weights_(weights) {
+  for (const ImagePair& pair : level.channels)
+    scorers_.emplace_back(ctx, pair.fixed, pair.moving, batch);
+}
 
 double CandidateSearch::score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
                               double smallest_overlap) {
@@ -45,13 +48,17 @@ double CandidateSearch::score(std::vector<LinearCandidate>& candidates, Candidat
   std::vector<PointMap> maps;
   maps.reserve(candidates.size());
   for (const LinearCandidate& c : candidates) maps.push_back(between.of(c.world));
-  const std::vector<CandidateScore> scores = scorer_.score(ctx_, maps, sampling, smallest_overlap);
+  for (LinearCandidate& c : candidates) c.cost = 0;
   double largest = 0;
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    candidates[i].cost = scores[i].cost;
-    largest = std::max(largest, scores[i].overlap);
+  for (std::size_t k = 0; k < scorers_.size(); ++k) {
+    const std::vector<CandidateScore> scores =
+        scorers_[k].score(ctx_, maps, sampling, smallest_overlap);
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      candidates[i].cost += weights_[k] * scores[i].cost;
+      if (k == 0) largest = std::max(largest, scores[i].overlap);
+    }
   }
-  record_.evaluations += int(scores.size());
+  record_.evaluations += int(candidates.size());
   return largest;
 }
 

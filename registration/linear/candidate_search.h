@@ -34,10 +34,12 @@ struct PatternStep {
 
 class CandidateSearch {
  public:
-  CandidateSearch(Context& ctx, const LinearLevel& level, const ContentExtent& content,
-                  LevelRecord& record);
+  /// weights: of the channels, whose information is added up.
+  CandidateSearch(Context& ctx, const LinearLevel& level, const std::vector<double>& weights,
+                  const ContentExtent& content, LevelRecord& record);
 
-  /// Fills in the costs; 0 where the overlap is below the smallest. Returns the largest overlap.
+  /// Fills in the costs; 0 where the overlap is below the smallest. Returns the largest overlap, of
+  /// the first channel.
   double score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
                double smallest_overlap);
   /// All neighbours of a candidate about the object's centre.
@@ -53,7 +55,8 @@ class CandidateSearch {
   const LinearLevel& level_;
   Eigen::Vector3d center_;
   LevelRecord& record_;
-  CandidateNmi scorer_;
+  const std::vector<double>& weights_;
+  std::vector<CandidateNmi> scorers_;
 };
 
 }  // namespace freeflow

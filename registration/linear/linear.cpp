@@ -28,12 +28,15 @@ class LinearRun {
   LinearRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving, const LinearOptions& options,
             Observer& observer)
       : ctx_(ctx), options_(options), observer_(observer),
+        weights_(options.similarity.weights_of(common_channels(fixed, moving))),
         levels_(ctx, fixed, moving, options.levels),
         guard_(ctx, levels_[0].fixed, levels_[0].moving),
-        measure_(make_similarity(options.similarity)) {
+        similarity_(options.similarity, fixed.channels()) {
     const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
-    measure_->set_ranges(fixed.range(ctx, typical.fixed_steps, "the fixed image"),
-                         moving.range(ctx, typical.moving_steps, "the moving image"));
+    const std::vector<ChannelRanges> ranges =
+        channel_ranges(ctx, fixed, typical.fixed_steps, moving, typical.moving_steps);
+    for (std::size_t c = 0; c < ranges.size(); ++c)
+      similarity_.set_ranges(c, ranges[c].fixed, ranges[c].moving);
   }
 
   LinearResult run() {
@@ -53,7 +56,8 @@ class LinearRun {
       record.grid = levels_[l].fixed.extent();
       record.max_iterations = options_.iterations_of_level(l, levels_.count());
       add_candidates(candidates, l, start, record);
-      LinearCost cost(ctx_, *measure_, levels_[l].fixed, levels_[l].moving);
+      similarity_.prepare(ctx_, levels_[l].channels);
+      LinearCost cost(ctx_, similarity_.measure(), levels_[l].fixed, levels_[l].moving);
       refine(candidates, cost, l, record);
       if (l + 1 == levels_.count()) finish(candidates.front(), start, cost, result, record);
       record.evaluations += cost.evaluations();
@@ -82,7 +86,7 @@ class LinearRun {
   /// the second.
   void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start,
                       LevelRecord& record) {
-    const SearchSetting setting{levels_, guard_, record, observer_};
+    const SearchSetting setting{levels_, weights_, guard_, record, observer_};
     if (l == 0 && options_.search == LinearSearch::automatic) {
       constexpr int wanted = 5;
       for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted))
@@ -134,7 +138,7 @@ class LinearRun {
       o.longest_step = 3 * spacing;
       // Where candidates are only compared, a rough minimum tells them apart.
       o.smallest_step = (model == options_.model && candidate_is_alone ? 0.01 : 0.04) * spacing;
-      if (options_.similarity.is(SimilarityKind::ssd))
+      if (options_.similarity.is(SimilarityKind::ssd) && weights_.size() == 1)
         o.curvature = cost.ssd_curvature_of(parameters);
       candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer_);
     } else {
@@ -190,7 +194,11 @@ class LinearRun {
   void refine_found(LinearCandidate& found, LinearCost& cost, LevelRecord& record) {
     const LinearLevel& finest = levels_[levels_.count() - 1];
     const ContentExtent& content = levels_.fixed_content();
-    BlockMatching blocks(ctx_, finest.fixed, finest.moving);
+    std::vector<BlockChannel> blocks;
+    for (std::size_t c = 0; c < weights_.size(); ++c) {
+      const ImagePair& pair = finest.channels[c];
+      blocks.push_back({{ctx_, pair.fixed, pair.moving}, double(weights_.size()) * weights_[c]});
+    }
     BlockRefinementOptions o;
     o.model = options_.model;
     o.center = content.center;
@@ -206,9 +214,10 @@ class LinearRun {
   Context& ctx_;
   const LinearOptions& options_;
   Observer& observer_;
+  const std::vector<double> weights_;  // of the channels
   LinearLevels levels_;
   OverlapGuard guard_;
-  std::unique_ptr<SimilarityMeasure> measure_;
+  ChannelMeasure similarity_;
   Eigen::MatrixXd curvature_;  // of the full model, carried from level to level
 };
 

@@ -7,11 +7,7 @@ namespace freeflow {
 LinearCost::LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed,
                        const Volume<float>& moving)
     : ctx_(ctx), measure_(measure), fixed_(fixed), moving_(moving),
-      force_(ctx, 3 * fixed.extent().count()), sums_(ctx, fixed.extent()) {
-  measure.prepare(
-      ctx,
-      {fixed, moving, index_map(fixed.geometry(), Eigen::Affine3d::Identity(), moving.geometry())});
-}
+      force_(ctx, 3 * fixed.extent().count()), sums_(ctx, fixed.extent()) {}
 
 double LinearCost::evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient) {
   ++evaluations_;

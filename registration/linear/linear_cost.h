@@ -14,8 +14,8 @@ namespace freeflow {
 
 class LinearCost {
  public:
-  /// Prepares the measure for the two images, which must outlive this. Allocates; nothing later
-  /// does but the first ssd_curvature_of.
+  /// The measure must have been prepared for the two images, or for channels of which they are the
+  /// first; all must outlive this. Allocates; nothing later does but the first ssd_curvature_of.
   LinearCost(Context& ctx, SimilarityMeasure& measure, const Volume<float>& fixed,
              const Volume<float>& moving);
 
@@ -25,7 +25,8 @@ class LinearCost {
   /// The same as a function of parameters; infinite where the guard refuses and where the volume
   /// changes more than 27-fold.
   SmoothCost of(const LinearParameters& parameters, const OverlapGuard& guard);
-  /// The Gauss-Newton curvature at p where the cost is; only for the sum of squared differences.
+  /// The Gauss-Newton curvature at p where the cost is; only for the sum of squared differences of
+  /// one channel.
   std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> ssd_curvature_of(
       const LinearParameters& parameters);
   int evaluations() const { return evaluations_; }

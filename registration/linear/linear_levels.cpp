@@ -83,7 +83,12 @@ LinearLevels::LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& mo
     }
     f.go_to(to_f);
     m.go_to(to_m);
-    levels_.push_front({fixed.level(ctx, f.steps), moving.level(ctx, m.steps), f.steps, m.steps});
+    const Volume<float>&of_fixed = fixed.level(ctx, f.steps),
+          &of_moving = moving.level(ctx, m.steps);
+    const PointMap identity =
+        index_map(of_fixed.geometry(), Eigen::Affine3d::Identity(), of_moving.geometry());
+    levels_.push_front({of_fixed, of_moving, f.steps, m.steps,
+                        channel_pairs(ctx, fixed, f.steps, moving, m.steps, identity)});
     spacing_.insert(spacing_.begin(), target);
   }
   fixed_content_ = content_extent(ctx, levels_.front().fixed, "the fixed image");

@@ -4,7 +4,7 @@
 #include <deque>
 #include <vector>
 
-#include <freeflow/registration/levels/prepared_image.h>
+#include <freeflow/registration/levels/image_channels.h>
 
 namespace freeflow {
 
@@ -16,8 +16,9 @@ struct ContentExtent {
 
 /// One level; its images belong to the prepared images.
 struct LinearLevel {
-  const Volume<float>&fixed, &moving;  ///< NaN outside the masks
+  const Volume<float>&fixed, &moving;  ///< of the first channel; NaN outside the masks
   PreparedImage::Steps fixed_steps, moving_steps;
+  std::vector<ImagePair> channels;  ///< all, under the identity
 };
 
 class LinearLevels {

@@ -66,7 +66,7 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting&
   constexpr int grid = 600, beams = 16;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;
-  CandidateSearch search(ctx, setting.levels[0], content, setting.record);
+  CandidateSearch search(ctx, setting.levels[0], setting.weights, content, setting.record);
   const AboutCenters about(setting.levels, start);
   std::vector<LinearCandidate> all{{start, 0}, about.unturned()};
   for (const Eigen::Matrix3d& rotation : spread_rotations(grid))
@@ -94,7 +94,7 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
   constexpr int coarse_stride = 60, fine_stride = 18;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;
-  CandidateSearch search(ctx, setting.levels[0], content, setting.record);
+  CandidateSearch search(ctx, setting.levels[0], setting.weights, content, setting.record);
   const AboutCenters about(setting.levels, start);
   const auto rotations = [](int stride) {
     std::vector<Eigen::Matrix3d> about_axis[3], result;
@@ -144,7 +144,7 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
 std::vector<LinearCandidate> perturb_flirt(Context& ctx, const SearchSetting& setting, int level,
                                            std::vector<LinearCandidate> candidates, bool rigid) {
   const ContentExtent& content = setting.levels.fixed_content();
-  CandidateSearch search(ctx, setting.levels[level], content, setting.record);
+  CandidateSearch search(ctx, setting.levels[level], setting.weights, content, setting.record);
   std::vector<LinearCandidate> all = candidates;
   for (const LinearCandidate& c : candidates)
     for (const PatternStep& step : {PatternStep{0, 9, 0}, {0, 0, 0.1}, {0, 0, 0.2}})

@@ -13,6 +13,7 @@ std::vector<Eigen::Matrix3d> spread_rotations(int count);
 /// What the searches share. The guard learns the overlap that the centres of mass allow.
 struct SearchSetting {
   const LinearLevels& levels;
+  const std::vector<double>& weights;  ///< of the channels
   OverlapGuard& guard;
   LevelRecord& record;
   Observer& observer;

@@ -290,6 +290,8 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
   for (const SimilarityChoice& options : choices) {
     const auto measure = make_similarity(options);
     measure->read_ranges(ctx, f, m);
+    measure->prepare(ctx,
+                     {f, m, index_map(f.geometry(), Eigen::Affine3d::Identity(), m.geometry())});
     LinearCost cost(ctx, *measure, f, m);
     OverlapGuard guard(ctx, f, m);
     Eigen::Affine3d start = Eigen::Affine3d::Identity();
@@ -320,6 +322,7 @@ TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
   // At a small distance from the same image the cost is half of step^T H step.
   Ssd ssd;
   ssd.read_ranges(ctx, f, m);
+  ssd.prepare(ctx, {f, m, index_map(f.geometry(), Eigen::Affine3d::Identity(), m.geometry())});
   LinearCost cost(ctx, ssd, f, m);
   const OverlapGuard guard(ctx, f, m);
   const SmoothCost smooth = cost.of(parameters, guard);
