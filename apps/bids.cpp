@@ -109,9 +109,11 @@ std::string bids_transform(const BidsSpaces& spaces, const std::string& extensio
   return "_from-" + spaces.from + "_to-" + spaces.to + "_mode-image_xfm" + extension;
 }
 
-std::string bids_warped(const BidsSpaces& spaces, const std::string& image) {
+std::string bids_warped(const BidsSpaces& spaces, const std::string& image,
+                        const std::string& number) {
   const std::optional<BidsName> name = parse_name(image);
-  return "_space-" + spaces.to + "_desc-warped_" + (name ? name->suffix : spaces.from) + ".nii.gz";
+  return "_space-" + spaces.to + "_desc-warped" + number + "_" +
+         (name ? name->suffix : spaces.from) + ".nii.gz";
 }
 
 BidsSpaces bids_spaces_of_chain(const std::vector<std::string>& listed,

@@ -29,8 +29,10 @@ std::string bids_prefix(const std::string& prefix);
 std::string bids_transform(const BidsSpaces& spaces, const std::string& extension);
 
 /// "_space-TO_desc-warped_SUFFIX.nii.gz". The suffix is that of `image`, such as T1w, where it has
-/// a BIDS name, and else the label of the space it comes from.
-std::string bids_warped(const BidsSpaces& spaces, const std::string& image);
+/// a BIDS name, and else the label of the space it comes from. `number` comes after "warped": of a
+/// further channel, as two may have one suffix.
+std::string bids_warped(const BidsSpaces& spaces, const std::string& image,
+                        const std::string& number = "");
 
 /// The spaces of a chain of transforms, by the names of its files; empty where these do not say.
 /// `listed` as -t lists it: [FILE,1] swaps. Adds a sentence to `warnings` where one file does not

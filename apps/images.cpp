@@ -32,14 +32,30 @@ void fit_mask(std::optional<HostImage>& mask, const HostImage& image, const std:
 }
 
 /// Unless a background was named.
-void leave_padding_out(IntensityOptions& intensities, const HostImage& image,
-                       const std::string& path, std::vector<std::string>& warnings) {
-  if (intensities.background) return;
-  intensities.background = find_padding(image);
-  if (!intensities.background) return;
-  warnings.push_back("'" + path + "' is padded with " +
-                     std::to_string(std::lround(*intensities.background)) +
+void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
+  std::optional<float>& background = image.intensities.background;
+  if (background) return;
+  background = find_padding(image.voxels);
+  if (!background) return;
+  warnings.push_back("'" + image.file + "' is padded with " +
+                     std::to_string(std::lround(*background)) +
                      ", which counts as not measured; --background names another value");
+}
+
+/// The channels of an image, the first of which says on which grid the others lie.
+std::vector<InputImage> read_channels(const std::vector<std::string>& files,
+                                      const IntensityOptions& intensities) {
+  std::vector<InputImage> channels;
+  for (const std::string& file : files) channels.push_back({file, read_image(file), intensities});
+  const InputImage& first = channels.front();
+  for (InputImage& channel : channels) {
+    require(same_grid(channel.voxels.geometry, first.voxels.geometry),
+            "'" + channel.file + "' lies on another grid than '" + first.file +
+                "', another channel of the same image; resample it first: regtool apply -i " +
+                channel.file + " -r " + first.file + " -o FILE");
+    channel.voxels.geometry = first.voxels.geometry;
+  }
+  return channels;
 }
 
 Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostImage>& mask) {
@@ -71,49 +87,69 @@ Inputs read_inputs(const CommonOptions& o) {
     return path.empty() ? std::optional<HostImage>() : std::optional<HostImage>(read_image(path));
   };
   Inputs inputs;
-  auto moving = std::async(std::launch::async, [&] { return read_image(o.moving); });
-  inputs.fixed = read_image(o.fixed);
+  const IntensityOptions intensities = intensity_options(o);
+  auto moving =
+      std::async(std::launch::async, [&] { return read_channels(o.moving, intensities); });
+  inputs.fixed = read_channels(o.fixed, intensities);
   inputs.moving = moving.get();
+  inputs.weights = similarity_choice(o).weights_of(inputs.fixed.size());
   inputs.fixed_mask = read(o.fixed_mask);
   inputs.moving_mask = read(o.moving_mask);
   const auto keep_warnings = [&](const HostImage& image) {
     inputs.warnings.insert(inputs.warnings.end(), image.warnings.begin(), image.warnings.end());
   };
-  keep_warnings(inputs.fixed);
-  keep_warnings(inputs.moving);
-  inputs.fixed_intensities = inputs.moving_intensities = intensity_options(o);
-  leave_padding_out(inputs.fixed_intensities, inputs.fixed, o.fixed, inputs.warnings);
-  leave_padding_out(inputs.moving_intensities, inputs.moving, o.moving, inputs.warnings);
+  for (const auto* side : {&inputs.fixed, &inputs.moving})
+    for (const InputImage& channel : *side) keep_warnings(channel.voxels);
+  for (auto* side : {&inputs.fixed, &inputs.moving})
+    for (InputImage& channel : *side) leave_padding_out(channel, inputs.warnings);
   if (inputs.fixed_mask) keep_warnings(*inputs.fixed_mask);
   if (inputs.moving_mask) keep_warnings(*inputs.moving_mask);
-  fit_mask(inputs.fixed_mask, inputs.fixed, o.fixed_mask, inputs.warnings);
-  fit_mask(inputs.moving_mask, inputs.moving, o.moving_mask, inputs.warnings);
+  fit_mask(inputs.fixed_mask, inputs.fixed_image(), o.fixed_mask, inputs.warnings);
+  fit_mask(inputs.moving_mask, inputs.moving_image(), o.moving_mask, inputs.warnings);
   return inputs;
+}
+
+RegistrationInputs Inputs::sizes() const {
+  RegistrationInputs sizes{fixed_image().geometry,
+                           moving_image().geometry,
+                           fixed_mask.has_value(),
+                           moving_mask.has_value(),
+                           {}};
+  sizes.channels = fixed.size();
+  return sizes;
 }
 
 namespace {
 
 bool changes(const IntensityOptions& o) { return o.background || o.clip; }
 
-Volume<float> prepared(Context& ctx, const HostImage& image, const IntensityOptions& options) {
-  if (!changes(options)) return to_volume(ctx, image);
-  HostImage copy = image;
-  prepare_intensities(copy, options);
-  return to_volume(ctx, copy);
+std::vector<Volume<float>> prepared(Context& ctx, const std::vector<InputImage>& channels) {
+  std::vector<Volume<float>> volumes;
+  for (const InputImage& channel : channels) {
+    if (!changes(channel.intensities)) {
+      volumes.push_back(to_volume(ctx, channel.voxels));
+      continue;
+    }
+    HostImage copy = channel.voxels;
+    prepare_intensities(copy, channel.intensities);
+    volumes.push_back(to_volume(ctx, copy));
+  }
+  return volumes;
 }
 
 }  // namespace
 
 DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
-    : fixed(prepared(ctx, inputs.fixed, inputs.fixed_intensities)),
-      moving(prepared(ctx, inputs.moving, inputs.moving_intensities)) {
+    : fixed(prepared(ctx, inputs.fixed)), moving(prepared(ctx, inputs.moving)) {
   if (inputs.fixed_mask) fixed_mask = to_volume(ctx, *inputs.fixed_mask);
   if (inputs.moving_mask) moving_mask = to_volume(ctx, *inputs.moving_mask);
 }
 
 void DeviceInputs::restore(Context& ctx, const Inputs& inputs) {
-  if (changes(inputs.fixed_intensities)) fixed = to_volume(ctx, inputs.fixed);
-  if (changes(inputs.moving_intensities)) moving = to_volume(ctx, inputs.moving);
+  for (std::size_t c = 0; c < fixed.size(); ++c) {
+    if (changes(inputs.fixed[c].intensities)) fixed[c] = to_volume(ctx, inputs.fixed[c].voxels);
+    if (changes(inputs.moving[c].intensities)) moving[c] = to_volume(ctx, inputs.moving[c].voxels);
+  }
 }
 
 Masks DeviceInputs::masks() const {
@@ -123,10 +159,11 @@ Masks DeviceInputs::masks() const {
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs) {
   FileTransform start;
   if (init[0] == "center") {
-    start.affine.translation() = inputs.moving.geometry.center() - inputs.fixed.geometry.center();
+    start.affine.translation() =
+        inputs.moving_image().geometry.center() - inputs.fixed_image().geometry.center();
   } else if (init[0] == "moments") {
-    start.affine.translation() = center_of_mass(inputs.moving, inputs.moving_mask) -
-                                 center_of_mass(inputs.fixed, inputs.fixed_mask);
+    start.affine.translation() = center_of_mass(inputs.moving_image(), inputs.moving_mask) -
+                                 center_of_mass(inputs.fixed_image(), inputs.fixed_mask);
   } else if (init[0] != "identity") {
     start = read_transform(init[0]);
   }

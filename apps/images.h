@@ -8,19 +8,32 @@
 #include <apps/options.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
-#include <freeflow/registration/masks.h>
+#include <freeflow/registration/register_images.h>
 
 namespace freeflow::apps {
 
+/// An image, or one channel of it.
+struct InputImage {
+  std::string file;
+  HostImage voxels;
+  IntensityOptions intensities;
+};
+
 struct Inputs {
-  HostImage fixed, moving;
+  std::vector<InputImage> fixed, moving;             ///< channels: as many, each side on one grid
+  std::vector<double> weights;                       ///< of the channels; they sum to 1
   std::optional<HostImage> fixed_mask, moving_mask;  ///< on the grids of their images
-  IntensityOptions fixed_intensities, moving_intensities;
   std::vector<std::string> warnings;
+
+  /// Of the first channels, which stand for the images where one is asked for.
+  const HostImage& fixed_image() const { return fixed.front().voxels; }
+  const HostImage& moving_image() const { return moving.front().voxels; }
+  /// For the prediction of memory.
+  RegistrationInputs sizes() const;
 };
 
 /// Reads all files that the options name, the two images at the same time. Throws IoError, and
-/// InvalidArgument for an empty mask.
+/// InvalidArgument for an empty mask and for channels of different grids.
 Inputs read_inputs(const CommonOptions& options);
 
 /// The same on the device of a context, as a registration is to see it: without padding, clipped.
@@ -30,7 +43,8 @@ struct DeviceInputs {
   void restore(Context& ctx, const Inputs& inputs);
   Masks masks() const;
 
-  Volume<float> fixed, moving, fixed_mask, moving_mask;
+  std::vector<Volume<float>> fixed, moving;  ///< channels
+  Volume<float> fixed_mask, moving_mask;
 };
 
 /// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of

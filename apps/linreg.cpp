@@ -29,7 +29,7 @@ constexpr const char* example =
     "\\\n"
     "    -t out/head_to_template_0GenericAffine.mat\n"
     "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and "
-    "PREFIXreport.json.\n"
+    "PREFIXreport.json; of further channels PREFIXWarped2.nii.gz and so on.\n"
     "With --bids T1w:MNI152NLin2009cAsym -o out/sub-01: "
     "out/sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.txt,\n"
     "the same back, the report beside it as .json, and "
@@ -112,21 +112,15 @@ int run(int argc, char** argv) {
     inputs.warnings.push_back(warning);
   linear.initial = initial_affine(o.common.init, inputs);
   print_warnings("linreg", inputs.warnings, o.common);
-  const RegistrationInputs sizes{inputs.fixed.geometry,
-                                 inputs.moving.geometry,
-                                 inputs.fixed_mask.has_value(),
-                                 inputs.moving_mask.has_value(),
-                                 {}};
+  const RegistrationInputs sizes = inputs.sizes();
   const std::size_t predicted = predict_bytes(ctx, sizes, linear);
-  require_memory(ctx, predicted,
-                 linear_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry));
+  require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
   DeviceInputs on_device(ctx, inputs);
   seconds.reading = watch.lap();
   stop_if_interrupted();
 
   Progress progress(o.common.similarity, {}, verbosity(o.common));
-  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " +
-                    describe(inputs.moving.geometry) + "\ndevice " + ctx.device().name() + " (" +
+  progress.announce(describe(inputs) + "device " + ctx.device().name() + " (" +
                     ctx.device().description() + ")\n");
   const LinearResult result =
       register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
@@ -134,8 +128,7 @@ int run(int argc, char** argv) {
   seconds.linear = watch.lap();
 
   on_device.restore(ctx, inputs);
-  write_linear_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result,
-                       interpolation);
+  write_linear_results(ctx, outputs, inputs, on_device, result, interpolation);
   seconds.writing = watch.lap();
   write_linear_report(outputs.report(), ctx, {"linreg", found, inputs, result, seconds, predicted});
   stop_if_interrupted();

@@ -54,11 +54,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
                               *parse_start(common.start)};
   LevelOptions& levels = levels_of(options.model);
   levels.initial = start.affine;
-  RegistrationInputs sizes{inputs.fixed.geometry,
-                           inputs.moving.geometry,
-                           inputs.fixed_mask.has_value(),
-                           inputs.moving_mask.has_value(),
-                           {}};
+  RegistrationInputs sizes = inputs.sizes();
   DisplacementField initial_displacement;
   if (start.displacement) {
     require(common.linear == "none" || found["linear"].defaulted(),
@@ -72,16 +68,14 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   }
   print_warnings(program, inputs.warnings, common);
 
-  Progress progress(common.similarity, work_per_level(inputs.fixed.geometry, options.model),
+  Progress progress(common.similarity, work_per_level(inputs.fixed_image().geometry, options.model),
                     verbosity(common));
   const std::size_t predicted = predict_bytes(ctx, sizes, options);
-  progress.announce("fixed  " + describe(inputs.fixed.geometry) + "\nmoving " +
-                    describe(inputs.moving.geometry) + "\ndevice " + ctx.device().name() + " (" +
+  progress.announce(describe(inputs) + "device " + ctx.device().name() + " (" +
                     ctx.device().description() + "), about " +
                     std::to_string((predicted >> 20) + 1) + " MiB needed\n");
   require_memory(ctx, predicted,
-                 nonrigid_writing_bytes(inputs.fixed.geometry, inputs.moving.geometry,
-                                        outputs.names.affine.empty()));
+                 nonrigid_writing_bytes(sizes.fixed, sizes.moving, outputs.names.affine.empty()));
   DeviceInputs on_device(ctx, inputs);
   if (start.displacement) {
     initial_displacement =
@@ -101,7 +95,7 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   watch.lap();
 
   on_device.restore(ctx, inputs);
-  write_results(ctx, outputs, inputs, on_device.fixed, on_device.moving, result, interpolation);
+  write_results(ctx, outputs, inputs, on_device, result, interpolation);
   seconds.writing = watch.lap();
   write_report(outputs.report(), ctx, {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();

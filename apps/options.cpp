@@ -22,8 +22,13 @@ po::options_description common_options(CommonOptions& v) {
   po::options_description files("Files"), match("Matching"), run("Running");
   files.add_options()  //
       ("fixed,f", po::value(&v.fixed)->value_name("FILE"),
-       "image that stays (NIfTI, MetaImage, NRRD)")                                          //
-      ("moving,m", po::value(&v.moving)->value_name("FILE"), "image that is aligned to it")  //
+       "image that stays (NIfTI, MetaImage, NRRD); several channels: -f T1.nii.gz -f T2.nii.gz, "
+       "each compared with the -m of the same place")  //
+      ("moving,m", po::value(&v.moving)->value_name("FILE"),
+       "image that is aligned to it; its channels, like the fixed ones, lie on one grid")  //
+      ("channel-weights", po::value(&v.channel_weights)->multitoken()->value_name("W W ..."),
+       "how much each channel counts, in proportion, such as 1 0.5; without it all count the "
+       "same")  //
       ("output,o", po::value(&v.output)->value_name("PREFIX"),
        "start of the output names; missing folders are made")  //
       ("bids", po::value(&v.bids)->value_name("FROM:TO"),
@@ -160,6 +165,21 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
   return true;
 }
 
+std::vector<double> parse_channel_weights(const std::vector<std::string>& words) {
+  std::vector<double> weights;
+  for (const std::string& word : words)
+    for (const char *p = word.data(), *const end = p + word.size(); p != end;) {
+      double weight = 0;
+      const auto [next, error] = std::from_chars(p, end, weight);
+      const bool separated = next != end && (*next == ',' || *next == ' ') && next + 1 != end;
+      require(error == std::errc() && (next == end || separated),
+              "--channel-weights '" + word + "' is not a number for each channel, such as 1 0.5");
+      weights.push_back(weight);
+      p = next == end ? end : next + 1;
+    }
+  return weights;
+}
+
 std::vector<int> parse_iterations(const std::string& text) {
   std::vector<int> values;
   const char *p = text.data(), *end = p + text.size();
@@ -207,6 +227,7 @@ SimilarityChoice similarity_choice(const CommonOptions& o) {
     c.kind = c.sum[0].kind;
     c.sum.clear();
   }
+  c.channel_weights = parse_channel_weights(o.channel_weights);
   c.bins = o.bins;
   c.estimator = *parse_estimator(o.estimator);
   c.histogram_scheme = *parse_histogram_scheme(o.histogram_scheme);
@@ -276,8 +297,19 @@ bool is_start_word(const std::string& text) {
 }  // namespace
 
 void validate(const CommonOptions& o) {
-  require(!o.fixed.empty(), "name the fixed image with -f FILE");
-  require(!o.moving.empty(), "name the moving image with -m FILE");
+  const auto named = [](const std::vector<std::string>& files) {
+    return !files.empty() &&
+           std::ranges::none_of(files, [](const std::string& f) { return f.empty(); });
+  };
+  require(named(o.fixed), "name the fixed image with -f FILE");
+  require(named(o.moving), "name the moving image with -m FILE");
+  require(o.fixed.size() == o.moving.size(),
+          "-f names " + std::to_string(o.fixed.size()) + " channels and -m " +
+              std::to_string(o.moving.size()) + "; each takes one of both, in the same order");
+  const std::size_t weights = parse_channel_weights(o.channel_weights).size();
+  require(weights == 0 || weights == o.fixed.size(),
+          "--channel-weights has " + std::to_string(weights) + " numbers for " +
+              std::to_string(o.fixed.size()) + " channels; give one for each -f, or none");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
   require(parse_similarity_sum(o.similarity).has_value(),
           "--similarity '" + o.similarity +

@@ -15,7 +15,9 @@
 namespace freeflow::apps {
 
 struct CommonOptions {
-  std::string fixed, moving, output;
+  std::vector<std::string> fixed, moving;    ///< a file for each channel
+  std::vector<std::string> channel_weights;  ///< numbers, or lists of them
+  std::string output;
   std::string bids;  ///< FROM:TO, or empty
   std::string fixed_mask, moving_mask;
   std::string background, clip;  ///< a number; LOW,HIGH; or empty
@@ -55,6 +57,8 @@ T chosen(std::optional<T> value, const std::string& option, const std::string& w
   return *value;
 }
 
+/// The numbers that --channel-weights lists, with spaces or commas between them.
+std::vector<double> parse_channel_weights(const std::vector<std::string>& words);
 /// "200x100x50" as numbers.
 std::vector<int> parse_iterations(const std::string& text);
 /// "16vox", "10mm" or "5" (voxels).

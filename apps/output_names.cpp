@@ -8,23 +8,42 @@ namespace freeflow::apps {
 
 namespace {
 
+/// What a channel's names have that the first one's have not: 2, 3 and so on.
+std::string number_of(std::size_t channel) {
+  return channel == 0 ? "" : std::to_string(channel + 1);
+}
+
 OutputNames bids_names(const CommonOptions& o, const std::string& extension) {
   const BidsSpaces there = parse_bids(o.bids), back = there.swapped();
-  return {bids_prefix(o.output),
-          "",
-          bids_transform(there, extension),
-          bids_transform(back, extension),
-          bids_warped(there, o.moving),
-          bids_warped(back, o.fixed),
-          bids_transform(there, ".json")};
+  OutputNames names{bids_prefix(o.output),           "", bids_transform(there, extension),
+                    bids_transform(back, extension), {}, {},
+                    bids_transform(there, ".json")};
+  for (std::size_t c = 0; c < o.fixed.size(); ++c) {
+    names.warped.push_back(bids_warped(there, o.moving[c], number_of(c)));
+    names.inverse_warped.push_back(bids_warped(back, o.fixed[c], number_of(c)));
+  }
+  return names;
+}
+
+/// As ANTs names them; without fields where these are not named.
+OutputNames plain_names(const CommonOptions& o, const std::string& forward,
+                        const std::string& back) {
+  OutputNames names{o.output, "0GenericAffine.mat", forward, back, {}, {}, "report.json"};
+  for (std::size_t c = 0; c < o.fixed.size(); ++c) {
+    names.warped.push_back("Warped" + number_of(c) + ".nii.gz");
+    names.inverse_warped.push_back("InverseWarped" + number_of(c) + ".nii.gz");
+  }
+  return names;
 }
 
 }  // namespace
 
 std::vector<std::string> OutputNames::all() const {
   std::vector<std::string> names;
-  for (const std::string& name : {affine, forward, back, warped, inverse_warped, report})
+  for (const std::string& name : {affine, forward, back, report})
     if (!name.empty()) names.push_back(name);
+  names.insert(names.end(), warped.begin(), warped.end());
+  names.insert(names.end(), inverse_warped.begin(), inverse_warped.end());
   return names;
 }
 
@@ -41,19 +60,19 @@ std::string OutputNames::back_chain() const {
 
 OutputNames nonrigid_names(const CommonOptions& o) {
   if (!o.bids.empty()) return bids_names(o, ".h5");
-  return {o.output,        "0GenericAffine.mat",   "1Warp.nii.gz", "1InverseWarp.nii.gz",
-          "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"};
+  return plain_names(o, "1Warp.nii.gz", "1InverseWarp.nii.gz");
 }
 
 OutputNames linear_names(const CommonOptions& o) {
   // ITK's text: as fMRIPrep keeps affines, and unlike .mat nobody takes it for FSL's.
   if (!o.bids.empty()) return bids_names(o, ".txt");
-  return {o.output,        "0GenericAffine.mat",   "",           "",
-          "Warped.nii.gz", "InverseWarped.nii.gz", "report.json"};
+  return plain_names(o, "", "");
 }
 
 void protect_inputs(const CommonOptions& o, const OutputNames& names) {
-  std::vector<std::string> inputs = {o.fixed, o.moving, o.fixed_mask, o.moving_mask};
+  std::vector<std::string> inputs = {o.fixed_mask, o.moving_mask};
+  inputs.insert(inputs.end(), o.fixed.begin(), o.fixed.end());
+  inputs.insert(inputs.end(), o.moving.begin(), o.moving.end());
   inputs.insert(inputs.end(), o.init.begin(), o.init.end());
   protect_inputs(names.prefix, inputs, names.all());
 }
@@ -63,8 +82,8 @@ void print_label_commands(const CommonOptions& o, const OutputNames& names) {
   const std::string labels = " -i LABELS -o OUT --interpolation labels ";
   std::fputs(
       ("labels of the moving image onto the fixed one's grid, and back:\n  regtool apply -r " +
-       o.fixed + labels + names.forward_chain() + "\n  regtool apply -r " + o.moving + labels +
-       names.back_chain() + "\n")
+       o.fixed.front() + labels + names.forward_chain() + "\n  regtool apply -r " +
+       o.moving.front() + labels + names.back_chain() + "\n")
           .c_str(),
       stderr);
 }

@@ -14,7 +14,8 @@ struct OutputNames {
   std::string prefix;
   std::string affine;         ///< beside the fields; none where forward and back are the whole
   std::string forward, back;  ///< fields, or whole transforms
-  std::string warped, inverse_warped, report;
+  std::vector<std::string> warped, inverse_warped;  ///< of each channel
+  std::string report;
 
   std::vector<std::string> all() const;
   /// What regtool apply and antsApplyTransforms take: -t FILE -t FILE. Forward: the moving image
@@ -35,8 +36,10 @@ void print_label_commands(const CommonOptions& o, const OutputNames& names);
 /// All of them or none.
 struct Outputs {
   explicit Outputs(const OutputNames& n) : names(n), set(n.prefix) {}
-  std::string warped() const { return set.file(names.warped); }
-  std::string inverse_warped() const { return set.file(names.inverse_warped); }
+  std::string warped(std::size_t channel) const { return set.file(names.warped[channel]); }
+  std::string inverse_warped(std::size_t channel) const {
+    return set.file(names.inverse_warped[channel]);
+  }
   std::string report() const { return set.file(names.report); }
 
   OutputNames names;

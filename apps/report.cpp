@@ -23,6 +23,13 @@ std::string describe(const Geometry& g) {
   return text.str();
 }
 
+std::string describe(const Inputs& inputs) {
+  const std::size_t n = inputs.fixed.size();
+  const std::string end = (n > 1 ? ", " + std::to_string(n) + " channels" : "") + "\n";
+  return "fixed  " + describe(inputs.fixed_image().geometry) + end + "moving " +
+         describe(inputs.moving_image().geometry) + end;
+}
+
 ordered_json options_json(const po::variables_map& options) {
   ordered_json json;
   for (const auto& [name, value] : options) {
@@ -83,6 +90,19 @@ ordered_json level_json(const LevelRecord& level) {
   return json;
 }
 
+ordered_json channels_json(const Inputs& inputs) {
+  ordered_json channels = ordered_json::array();
+  for (std::size_t c = 0; c < inputs.fixed.size(); ++c) {
+    const InputImage &fixed = inputs.fixed[c], &moving = inputs.moving[c];
+    channels.push_back({{"fixed", fixed.file},
+                        {"moving", moving.file},
+                        {"weight", inputs.weights[c]},
+                        {"fixed_voxels_without_value", fixed.voxels.nonfinite_voxels},
+                        {"moving_voxels_without_value", moving.voxels.nonfinite_voxels}});
+  }
+  return channels;
+}
+
 /// What every report opens with.
 ordered_json opening(const std::string& program, const po::variables_map& options,
                      const Context& ctx, const Inputs& inputs,
@@ -95,8 +115,10 @@ ordered_json opening(const std::string& program, const po::variables_map& option
   json["device"] = {{"name", ctx.device().name()},
                     {"description", ctx.device().description()},
                     {"threads", ctx.threads()}};
-  json["fixed"] = geometry_json(inputs.fixed.geometry, inputs.fixed.nonfinite_voxels);
-  json["moving"] = geometry_json(inputs.moving.geometry, inputs.moving.nonfinite_voxels);
+  const HostImage &fixed = inputs.fixed_image(), &moving = inputs.moving_image();
+  json["fixed"] = geometry_json(fixed.geometry, fixed.nonfinite_voxels);
+  json["moving"] = geometry_json(moving.geometry, moving.nonfinite_voxels);
+  if (inputs.fixed.size() > 1) json["channels"] = channels_json(inputs);
   json["warnings"] = inputs.warnings;
   for (const std::string& warning : warnings) json["warnings"].push_back(translated(warning));
   json["levels"] = ordered_json::array();

@@ -41,5 +41,7 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
 
 /// "160x192x224 voxels of 1x1x1 mm".
 std::string describe(const Geometry& geometry);
+/// A line for each of the two images.
+std::string describe(const Inputs& inputs);
 
 }  // namespace freeflow::apps

@@ -29,14 +29,17 @@ void write_both(const std::function<void()>& first, const std::function<void()>&
   background.get();
 }
 
-void write_images(const Outputs& outputs, const Geometry& fixed_grid,
+/// A channel's.
+void write_images(const Outputs& outputs, std::size_t channel, const Geometry& fixed_grid,
                   const std::vector<float>& warped, const Geometry& moving_grid,
                   const std::vector<float>& inverse_warped, int threads) {
   write_both(
-      [&] { write_image(outputs.warped(), fixed_grid, warped, StoredType::float32, threads); },
       [&] {
-        write_image(outputs.inverse_warped(), moving_grid, inverse_warped, StoredType::float32,
-                    threads);
+        write_image(outputs.warped(channel), fixed_grid, warped, StoredType::float32, threads);
+      },
+      [&] {
+        write_image(outputs.inverse_warped(channel), moving_grid, inverse_warped,
+                    StoredType::float32, threads);
       });
   stop_if_interrupted();
 }
@@ -75,43 +78,52 @@ std::future<void> write_whole(Context& ctx, const Outputs& outputs,
 }  // namespace
 
 void write_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                   const Volume<float>& fixed, const Volume<float>& moving,
-                   const RegistrationResult& result, Interpolation interpolation) {
-  const Geometry &fixed_grid = fixed.geometry(), &moving_grid = moving.geometry();
+                   const DeviceInputs& images, const RegistrationResult& result,
+                   Interpolation interpolation) {
   std::future<void> whole;
   if (outputs.names.affine.empty())
     whole = write_whole(ctx, outputs, result);
   else
     write_fields(ctx, outputs, result);
-  const std::vector<float> warped =
-      warp(ctx, moving, fixed_grid, result.affine, &result.displacement, interpolation,
-           smallest(inputs.moving))
-          .to_host(ctx);
   Transform back(result.affine.inverse());
   back.then(result.inverse->field.lend());
-  const std::vector<float> inverse_warped =
-      resample(ctx, fixed, back, moving_grid, interpolation, smallest(inputs.fixed)).to_host(ctx);
-  write_images(outputs, fixed_grid, warped, moving_grid, inverse_warped, ctx.threads());
+  for (std::size_t c = 0; c < images.fixed.size(); ++c) {
+    const Volume<float>&fixed = images.fixed[c], &moving = images.moving[c];
+    const std::vector<float> warped =
+        warp(ctx, moving, fixed.geometry(), result.affine, &result.displacement, interpolation,
+             smallest(inputs.moving[c].voxels))
+            .to_host(ctx);
+    const std::vector<float> inverse_warped =
+        resample(ctx, fixed, back, moving.geometry(), interpolation,
+                 smallest(inputs.fixed[c].voxels))
+            .to_host(ctx);
+    write_images(outputs, c, fixed.geometry(), warped, moving.geometry(), inverse_warped,
+                 ctx.threads());
+  }
   if (whole.valid()) whole.get();
 }
 
 void write_linear_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                          const Volume<float>& fixed, const Volume<float>& moving,
-                          const LinearResult& result, Interpolation interpolation) {
-  const Geometry &fixed_grid = fixed.geometry(), &moving_grid = moving.geometry();
+                          const DeviceInputs& images, const LinearResult& result,
+                          Interpolation interpolation) {
   const OutputNames& names = outputs.names;
   const std::string& there = names.affine.empty() ? names.forward : names.affine;
   write_affine(outputs.set.file(there), result.affine, result.center);
   if (!names.back.empty())
     write_affine(outputs.set.file(names.back), result.affine.inverse(),
                  result.affine * result.center);
-  const std::vector<float> warped =
-      warp(ctx, moving, fixed_grid, result.affine, nullptr, interpolation, smallest(inputs.moving))
-          .to_host(ctx);
-  const std::vector<float> inverse_warped = warp(ctx, fixed, moving_grid, result.affine.inverse(),
-                                                 nullptr, interpolation, smallest(inputs.fixed))
-                                                .to_host(ctx);
-  write_images(outputs, fixed_grid, warped, moving_grid, inverse_warped, ctx.threads());
+  for (std::size_t c = 0; c < images.fixed.size(); ++c) {
+    const Volume<float>&fixed = images.fixed[c], &moving = images.moving[c];
+    const std::vector<float> warped = warp(ctx, moving, fixed.geometry(), result.affine, nullptr,
+                                           interpolation, smallest(inputs.moving[c].voxels))
+                                          .to_host(ctx);
+    const std::vector<float> inverse_warped =
+        warp(ctx, fixed, moving.geometry(), result.affine.inverse(), nullptr, interpolation,
+             smallest(inputs.fixed[c].voxels))
+            .to_host(ctx);
+    write_images(outputs, c, fixed.geometry(), warped, moving.geometry(), inverse_warped,
+                 ctx.threads());
+  }
 }
 
 }  // namespace freeflow::apps

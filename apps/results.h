@@ -8,14 +8,15 @@
 namespace freeflow::apps {
 
 /// `result` has its inverse. Writes the transforms and the warped images into the set, without
-/// committing it. Outside the source image a warped image takes that image's smallest value.
+/// committing it, the images of every channel. Outside the source image a warped image takes that
+/// image's smallest value.
 void write_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                   const Volume<float>& fixed, const Volume<float>& moving,
-                   const RegistrationResult& result, Interpolation interpolation);
+                   const DeviceInputs& images, const RegistrationResult& result,
+                   Interpolation interpolation);
 
 /// The same of a linear registration.
 void write_linear_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                          const Volume<float>& fixed, const Volume<float>& moving,
-                          const LinearResult& result, Interpolation interpolation);
+                          const DeviceInputs& images, const LinearResult& result,
+                          Interpolation interpolation);
 
 }  // namespace freeflow::apps

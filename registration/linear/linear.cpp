@@ -297,6 +297,15 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
   return result;
 }
 
+LinearResult register_linear(Context& ctx, std::span<const Volume<float>> fixed,
+                             std::span<const Volume<float>> moving, const LinearOptions& options,
+                             const Masks& masks, Observer* observer) {
+  options.validate();
+  return with_prepared(fixed, moving, masks, [&](PreparedImage& f, PreparedImage& m) {
+    return register_linear(ctx, f, m, options, observer);
+  });
+}
+
 LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
                              const LinearOptions& options, const Masks& masks, Observer* observer) {
   options.validate();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -91,6 +92,11 @@ struct LinearOptions {
 /// content and when the overlap found is below options.smallest_overlap (with the fraction),
 /// DeviceError, and Cancelled when the observer asks.
 LinearResult register_linear(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                             const LinearOptions& options = {}, const Masks& masks = {},
+                             Observer* observer = nullptr);
+/// The same of images of several channels, as register_images() takes them.
+LinearResult register_linear(Context& ctx, std::span<const Volume<float>> fixed,
+                             std::span<const Volume<float>> moving,
                              const LinearOptions& options = {}, const Masks& masks = {},
                              Observer* observer = nullptr);
 /// The same of images that are kept for further registrations.
