@@ -48,8 +48,9 @@ std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, Prep
     return DiscreteStart{{}, none};
   }
   if (observer) observer->on_stage(Stage::start);
-  DiscreteStart start =
-      discrete_start(ctx, fixed, moving, model.initial, options.discrete_start, observer);
+  DiscreteStartOptions search = options.discrete_start;
+  search.channel_weights = model.similarity.channel_weights;
+  DiscreteStart start = discrete_start(ctx, fixed, moving, model.initial, search, observer);
   if (options.start == StartKind::discrete && !start.record.taken) {
     start.record.taken = true;
     start.record.reason = "asked for, though " + start.record.reason;

@@ -75,15 +75,15 @@ SimilarityChoice linear_choice(const SimilarityChoice& nonrigid) {
   return linear;
 }
 
-std::vector<double> SimilarityChoice::weights_of(std::size_t channels) const {
-  require(channel_weights.empty() || channel_weights.size() == channels,
-          "SimilarityChoice::channel_weights has " + std::to_string(channel_weights.size()) +
+std::vector<double> channel_shares(const std::vector<double>& weights, std::size_t channels) {
+  require(weights.empty() || weights.size() == channels,
+          "SimilarityChoice::channel_weights has " + std::to_string(weights.size()) +
               " values for " + std::to_string(channels) + " channels: give one for each, or none");
-  std::vector<double> weights = channel_weights;
-  if (weights.empty()) weights.assign(channels, 1);
-  const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
-  for (double& w : weights) w /= sum;
-  return weights;
+  std::vector<double> shares = weights;
+  if (shares.empty()) shares.assign(channels, 1);
+  const double sum = std::accumulate(shares.begin(), shares.end(), 0.0);
+  for (double& w : shares) w /= sum;
+  return shares;
 }
 
 void SimilarityChoice::validate() const {

@@ -36,6 +36,10 @@ struct SimilarityTerm {
 /// number.
 std::optional<std::vector<SimilarityTerm>> parse_similarity_sum(std::string_view text);
 
+/// Weights of so many channels, in proportion, as shares that sum to 1; none: all the same. Throws
+/// InvalidArgument where there is another number of them.
+std::vector<double> channel_shares(const std::vector<double>& weights, std::size_t channels);
+
 /// Makes a measure; pipelines make one per direction and registration.
 using SimilarityFactory = std::function<std::unique_ptr<SimilarityMeasure>()>;
 
@@ -64,9 +68,10 @@ struct SimilarityChoice {
   bool is(SimilarityKind of) const { return !factory && sum.empty() && kind == of; }
   /// The measures of the library's that it stands for; none for one of the caller's.
   std::vector<SimilarityTerm> terms() const;
-  /// The weights of so many channels; they sum to 1. Throws InvalidArgument where channel_weights
-  /// has another number of them.
-  std::vector<double> weights_of(std::size_t channels) const;
+  /// channel_weights as channel_shares() has them.
+  std::vector<double> weights_of(std::size_t channels) const {
+    return channel_shares(channel_weights, channels);
+  }
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;

@@ -1,16 +1,10 @@
 #include <freeflow/registration/levels/image_channels.h>
 
-#include <string>
-
 namespace freeflow {
 
-namespace {
-
-std::string name_of(const char* image, std::size_t channel, std::size_t channels) {
+std::string channel_name(const char* image, std::size_t channel, std::size_t channels) {
   return channels == 1 ? image : "channel " + std::to_string(channel + 1) + " of " + image;
 }
-
-}  // namespace
 
 std::size_t common_channels(const PreparedImage& fixed, const PreparedImage& moving) {
   require(fixed.channels() == moving.channels(),
@@ -38,7 +32,7 @@ std::vector<ChannelRanges> channel_ranges(Context& ctx, PreparedImage& fixed,
   std::vector<ChannelRanges> ranges;
   const auto of = [&](PreparedImage& image, const PreparedImage::Steps& steps, const char* what,
                       std::size_t c) {
-    return image.channel(c).range(ctx, steps, name_of(what, c, image.channels()).c_str());
+    return image.channel(c).range(ctx, steps, channel_name(what, c, image.channels()).c_str());
   };
   for (std::size_t c = 0; c < fixed.channels(); ++c) {
     const IntensityRange of_fixed = of(fixed, fixed_steps, "the fixed image", c);

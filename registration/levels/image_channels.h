@@ -1,12 +1,16 @@
 // Private: what a registration does with every channel of its two images.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include <freeflow/registration/levels/prepared_image.h>
 #include <freeflow/similarity/channel_measure.h>
 
 namespace freeflow {
+
+/// "the fixed image", or where there are several channels "channel 2 of the fixed image".
+std::string channel_name(const char* image, std::size_t channel, std::size_t channels);
 
 /// The channels of both. Throws InvalidArgument where they are not as many.
 std::size_t common_channels(const PreparedImage& fixed, const PreparedImage& moving);

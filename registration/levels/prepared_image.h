@@ -2,8 +2,8 @@
 // image: its pyramid inside the mask and its intensity range. For cohorts, templates and
 // refinements; a single registration makes its own. It may have several channels (T1 and T2; a
 // network's features), which share a grid and a mask: every measure then compares channel by
-// channel (similarity/channel_measure.h), while where the object is, the overlap and a discrete
-// start are the first channel's.
+// channel (similarity/channel_measure.h), while the object's place and the overlap are the first
+// channel's.
 #pragma once
 
 #include <map>

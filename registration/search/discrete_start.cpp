@@ -6,6 +6,7 @@
 
 #include <freeflow/deform/field_algebra.h>
 #include <freeflow/deform/field_operations.h>
+#include <freeflow/registration/levels/image_channels.h>
 #include <freeflow/registration/levels/with_prepared.h>
 #include <freeflow/registration/search/discrete_start_body.h>
 #include <freeflow/registration/search/search_images.h>
@@ -35,7 +36,8 @@ struct Pair {
 
 Pair search_coarse(Context& ctx, const WorkingImages& images, const StopRequest& stop) {
   const SearchImages both = images.images();
-  const DisplacementSearch search(ctx, images.cells(coarse_cell), coarse_cell, images.window());
+  const DisplacementSearch search(ctx, images.cells(coarse_cell), coarse_cell, images.window(),
+                                  both.channels.size());
   const auto found = [&](const SearchImages& in) {
     stop_if(stop);
     return scale(ctx, 1.0 / coarse_cell, search.run(ctx, in, weights));
@@ -50,7 +52,8 @@ Pair search_fine(Context& ctx, const WorkingImages& images, const Pair& coarse,
                  const StopRequest& stop) {
   const SearchImages both = images.images();
   const Geometry cells = images.cells(fine_cell);
-  const DisplacementSearch search(ctx, cells, fine_cell, {{fine_reach, fine_reach, fine_reach}, 1});
+  const DisplacementSearch search(ctx, cells, fine_cell, {{fine_reach, fine_reach, fine_reach}, 1},
+                                  both.channels.size());
   const auto found = [&](const SearchImages& in, const DisplacementField& about) {
     stop_if(stop);
     return scale(
@@ -65,28 +68,40 @@ Pair search_fine(Context& ctx, const WorkingImages& images, const Pair& coarse,
 
 StartRecord measure(Context& ctx, const WorkingImages& images, const DisplacementField& u) {
   const SearchImages both = images.images();
-  const Extent core{both.fixed.extent.x - 2 * both.margin[0],
-                    both.fixed.extent.y - 2 * both.margin[1],
-                    both.fixed.extent.z - 2 * both.margin[2]};
-  const std::size_t cells = u.extent().count();
+  const Extent grid = both.channels[0].fixed.extent;
+  const Extent core{grid.x - 2 * both.margin[0], grid.y - 2 * both.margin[1],
+                    grid.z - 2 * both.margin[2]};
+  const std::size_t cells = u.extent().count(), of_fit = 3 * both.channels.size();
   const ReduceWorkspace work(ctx, core.count(), 3);
-  const Buffer<double> sums(ctx, 5);
-  const StartFitBody fit{
-      {},        both.fixed, both.moving, core, {both.margin[0], both.margin[1], both.margin[2]},
-      fine_cell, u.view()};
-  reduce(ctx, core.count(), 3, fit, work, sums.data());
+  const Buffer<double> sums(ctx, of_fit + 2);
+  for (std::size_t c = 0; c < both.channels.size(); ++c) {
+    const StartFitBody fit{{},
+                           both.channels[c].fixed,
+                           both.channels[c].moving,
+                           core,
+                           {both.margin[0], both.margin[1], both.margin[2]},
+                           fine_cell,
+                           u.view()};
+    reduce(ctx, core.count(), 3, fit, work, sums.data() + 3 * c);
+  }
   SquaredLength length{u.view(), {}};
   for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
-  reduce(ctx, cells, 1, SquaredLengthSumBody{{}, length}, work, sums.data() + 3);
-  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 4);
+  reduce(ctx, cells, 1, SquaredLengthSumBody{{}, length}, work, sums.data() + of_fit);
+  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + of_fit + 1);
   const std::vector<double> s = sums.to_host(ctx);
   StartRecord record;
   record.object_mm = images.object_mm();
   record.voxel_mm = images.voxel_mm().minCoeff();
-  record.cost_before = s[2] > 0 ? s[0] / s[2] : 0.0;
-  record.cost_after = s[2] > 0 ? s[1] / s[2] : 0.0;
-  record.root_mean_square_mm = std::sqrt(s[3] / double(cells));
-  record.largest_mm = std::sqrt(s[4]);
+  double seen = 0;  // weights of the channels that show something
+  for (std::size_t c = 0; c < both.channels.size(); ++c)
+    if (const double* of = &s[3 * c], weight = both.channels[c].weight; of[2] > 0) {
+      record.cost_before += weight * (of[0] / of[2]);
+      record.cost_after += weight * (of[1] / of[2]);
+      seen += weight;
+    }
+  if (seen > 0) record.cost_before /= seen, record.cost_after /= seen;
+  record.root_mean_square_mm = std::sqrt(s[of_fit] / double(cells));
+  record.largest_mm = std::sqrt(s[of_fit + 1]);
   return record;
 }
 
@@ -127,7 +142,9 @@ DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& 
   require(affine.matrix().allFinite() && std::abs(affine.linear().determinant()) > 1e-6,
           "the affine of a discrete start is not invertible");
   const StopRequest stop = observer ? observer->stop_request() : StopRequest{};
-  const WorkingImages images(ctx, fixed, moving, affine, options.voxels, options.reach);
+  const std::vector<double> shares =
+      channel_shares(options.channel_weights, common_channels(fixed, moving));
+  const WorkingImages images(ctx, fixed, moving, affine, options.voxels, options.reach, shares);
   Pair u = search_coarse(ctx, images, stop);
   const double disagreement = inverse_residual(ctx, u.forth, u.back).mean_voxels;
   u.make_consistent(ctx);

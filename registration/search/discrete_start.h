@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <freeflow/deform/displacement_field.h>
 #include <freeflow/registration/levels/prepared_image.h>
@@ -33,6 +34,8 @@ struct DiscreteStartOptions {
   double reach = 0.15;
   /// of the coarse grid along a side of the fixed image, were it a cube; 16 to 128
   double voxels = 80;
+  /// Of the images' channels, as SimilarityChoice::channel_weights; register_images() takes those.
+  std::vector<double> channel_weights = {};
 
   /// Throws InvalidArgument with the field, as DiscreteStartOptions::field, and its mend.
   void validate() const;

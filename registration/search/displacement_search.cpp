@@ -171,17 +171,35 @@ void choose_cells(backend::Cpu cpu, const CellChoice& in) {
 }
 
 DisplacementSearch::DisplacementSearch(Context& ctx, const Geometry& cells, int width,
-                                       const SearchWindow& window)
+                                       const SearchWindow& window, std::size_t channels)
     : cells_(cells), width_(width), window_(window),
       costs_(ctx, cells.extent.count() * std::size_t(window.count())),
-      levels_(ctx, 2 * cells.extent.count()), sums_(ctx, 2), work_(ctx, cells.extent.count(), 2) {}
+      further_(ctx, channels > 1 ? costs_.size() : 0), levels_(ctx, 2 * cells.extent.count()),
+      sums_(ctx, 2), work_(ctx, cells.extent.count(), 2) {}
 
 void DisplacementSearch::compute_costs(Context& ctx, const SearchImages& images,
                                        const float* middle) const {
-  CellCosts in{images.fixed, images.moving, cells_.extent, width_,        {},
-               window_,      middle,        costs_.data(), levels_.data()};
-  std::copy_n(images.margin, 3, in.first);
-  backend::dispatch(ctx, [&](auto target) { compute_cell_costs(target, in); });
+  double taken = 0;
+  for (const SearchChannel& channel : images.channels) {
+    const bool first = taken == 0;
+    CellCosts in{channel.fixed,
+                 channel.moving,
+                 cells_.extent,
+                 width_,
+                 {},
+                 window_,
+                 middle,
+                 first ? costs_.data() : further_.data(),
+                 levels_.data()};
+    std::copy_n(images.margin, 3, in.first);
+    backend::dispatch(ctx, [&](auto target) { compute_cell_costs(target, in); });
+    taken += channel.weight;
+    if (first) continue;
+    const auto share = std::uint32_t(std::lround(65536 * channel.weight / taken));
+    for_each_voxel(ctx, cells_.extent,
+                   AddChannelCostsBody{cells_.extent, window_.count(), further_.data(),
+                                       costs_.data(), levels_.data(), share});
+  }
   reduce(ctx, cells_.extent.count(), 2, CostLevelsBody{{}, levels_.data()}, work_, sums_.data());
 }
 

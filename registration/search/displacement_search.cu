@@ -130,6 +130,7 @@ void choose_cells(backend::Cuda cuda, const CellChoice& in) {
 }
 
 template void reduce(backend::Cuda, std::size_t, int, const CostLevelsBody&, double*, double*);
+template void for_each_voxel(backend::Cuda, Extent, const AddChannelCostsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const CellMeanBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WholeVoxelsBody&);
 

@@ -101,6 +101,31 @@ struct NeutralCost {
 
 }  // namespace search
 
+/// Takes a further channel's costs into those of the channels before it: the weighted mean, and the
+/// levels of that.
+struct AddChannelCostsBody {
+  Extent cells;
+  int count;  // of displacements
+  const std::uint16_t* further;
+  std::uint16_t* costs;
+  std::uint32_t* levels;
+  std::uint32_t share;  // of the further one, in 65536ths
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const std::size_t c = cells.offset(x, y, z), row = c * std::size_t(count);
+    std::uint64_t total = 0;
+    std::uint32_t least = 65535;
+    for (std::size_t i = row; i < row + std::size_t(count); ++i) {
+      const std::uint32_t mean =
+          (costs[i] * (65536u - share) + further[i] * share + 32768u) >> 16;  // below 2^32
+      costs[i] = std::uint16_t(mean);
+      total += mean;
+      least = mean < least ? mean : least;
+    }
+    levels[2 * c] = std::uint32_t(total / std::uint64_t(count));
+    levels[2 * c + 1] = least;
+  }
+};
+
 /// The mean and the least of the cells' costs, summed: terms 0 and 1.
 struct CostLevelsBody : SumBody {
   const std::uint32_t* levels;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <freeflow/deform/warp.h>
+#include <freeflow/registration/levels/image_channels.h>
 #include <freeflow/regularize/gaussian.h>
 #include <freeflow/similarity/mind.h>
 
@@ -28,7 +30,8 @@ Factors factors_near(const Geometry& g, double mm) {
 }  // namespace
 
 WorkingImages::WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
-                             const Eigen::Affine3d& affine, double voxels, double reach)
+                             const Eigen::Affine3d& affine, double voxels, double reach,
+                             const std::vector<double>& weights)
     : object_mm_(std::cbrt(sides_of(fixed.geometry()).prod())) {
   const double mm = object_mm_ / voxels,
                moving_mm = mm * std::cbrt(std::abs(affine.linear().determinant()));
@@ -46,8 +49,16 @@ WorkingImages::WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& 
   }
   grid_.extent = {n.x + 2 * margin_[0], n.y + 2 * margin_[1], n.z + 2 * margin_[2]};
   grid_.origin = core_.index_to_world() * Eigen::Vector3d(-margin_[0], -margin_[1], -margin_[2]);
-  fixed_ = describe(ctx, fixed, to_fixed, Eigen::Affine3d::Identity(), "the fixed image");
-  moving_ = describe(ctx, moving, to_moving, affine, "the moving image");
+  const std::size_t n_channels = weights.size();
+  for (std::size_t c = 0; c < n_channels; ++c) {
+    Buffer<MindRecord> of_fixed =
+        describe(ctx, fixed.channel(c), to_fixed, Eigen::Affine3d::Identity(),
+                 channel_name("the fixed image", c, n_channels).c_str());
+    Buffer<MindRecord> of_moving =
+        describe(ctx, moving.channel(c), to_moving, affine,
+                 channel_name("the moving image", c, n_channels).c_str());
+    channels_.push_back({std::move(of_fixed), std::move(of_moving), weights[c]});
+  }
 }
 
 Buffer<MindRecord> WorkingImages::describe(Context& ctx, PreparedImage& image,
@@ -60,10 +71,11 @@ Buffer<MindRecord> WorkingImages::describe(Context& ctx, PreparedImage& image,
 }
 
 SearchImages WorkingImages::images() const {
-  return {{fixed_.data(), grid_.extent},
-          {moving_.data(), grid_.extent},
-          {margin_[0], margin_[1], margin_[2]},
-          core_.spacing};
+  SearchImages all{{}, {margin_[0], margin_[1], margin_[2]}, core_.spacing};
+  for (const Channel& c : channels_)
+    all.channels.push_back(
+        {{c.fixed.data(), grid_.extent}, {c.moving.data(), grid_.extent}, c.weight});
+  return all;
 }
 
 Geometry WorkingImages::cells(int width) const { return decimated(core_, {width, width, width}); }

@@ -1,5 +1,5 @@
-// Private: the two images of a discrete start as it compares them: on one coarse grid that lies
-// with the fixed image, the moving one through the affine.
+// Private: the two images of a discrete start as it compares them, channel by channel: on one
+// coarse grid that lies with the fixed image, the moving one through the affine.
 #pragma once
 
 #include <Eigen/Geometry>
@@ -14,9 +14,10 @@ class WorkingImages {
   /// The grid has about `voxels` of the fixed image's own voxels merged along a side of the cube of
   /// its volume, so that they follow the object's size; `reach` of a side lies beyond the fixed
   /// image, and room for a cell, so that what moves in from there is seen. Voxels without a value
-  /// and masked ones describe nothing.
+  /// and masked ones describe nothing. weights: of the channels.
   WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
-                const Eigen::Affine3d& affine, double voxels, double reach);
+                const Eigen::Affine3d& affine, double voxels, double reach,
+                const std::vector<double>& weights);
 
   SearchImages images() const;
   const SearchWindow& window() const { return window_; }
@@ -35,7 +36,11 @@ class WorkingImages {
   double object_mm_;
   int margin_[3];
   SearchWindow window_;
-  Buffer<MindRecord> fixed_, moving_;
+  struct Channel {
+    Buffer<MindRecord> fixed, moving;
+    double weight;
+  };
+  std::vector<Channel> channels_;
 };
 
 }  // namespace freeflow

@@ -89,7 +89,9 @@ TEST_P(ChannelRegistration, TwoOfTheSameGiveTheRegistrationOfOne) {
        {NonrigidModel(quick<FlowOptions>()),
         NonrigidModel(quick<FlowOptions>(SimilarityKind::lncc)), NonrigidModel(quick<FfdOptions>()),
         NonrigidModel(quick<DemonsOptions>(SimilarityKind::ssd))}) {
-    const RegistrationOptions o{model, LinearModel::affine};
+    // The linear stage once: it is the same before every model.
+    const RegistrationOptions o{
+        model, model.index() == 1 ? std::optional(LinearModel::affine) : std::nullopt};
     const RegistrationResult one = register_images(ctx, f, m, o),
                              two = register_images(ctx, fixed, moving, o);
     EXPECT_LT((one.affine.matrix() - two.affine.matrix()).cwiseAbs().maxCoeff(), 0.01);
@@ -138,9 +140,11 @@ TEST_P(ChannelRegistration, TheSameBitsForAnyThreads) {
   for (const NonrigidModel& model :
        {NonrigidModel(quick<FlowOptions>()), NonrigidModel(quick<FfdOptions>()),
         NonrigidModel(quick<DemonsOptions>(SimilarityKind::ssd))}) {
+    const std::optional<LinearModel> linear =
+        model.index() == 1 ? std::optional(LinearModel::affine) : std::nullopt;
     const auto bits = [&](Context& c) {
       const Halves h(c);
-      return register_images(c, h.fixed, h.moving, {model, LinearModel::affine})
+      return register_images(c, h.fixed, h.moving, {model, linear, StartKind::none})
           .displacement.to_host(c);
     };
     Context one({}, 1), three({}, 3);
@@ -180,6 +184,45 @@ TEST_P(ChannelRegistration, ALinearTransformIsFoundFromBoth) {
       EXPECT_LT((r.affine.linear() - truth.linear()).norm(), 0.02)
           << int(kind) << ' ' << int(search);
     }
+}
+
+TEST_P(ChannelRegistration, ADiscreteStartLooksAtAll) {
+  const Halves h(ctx);
+  PreparedImage both[] = {prepared(h.fixed), prepared(h.moving)};
+  const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+  const auto error = [&](const DisplacementField& u) {
+    return h.whole.error(ctx, resample(ctx, u, h.whole.fixed));
+  };
+  const double of_both = error(discrete_start(ctx, both[0], both[1], identity).displacement);
+  EXPECT_LT(of_both, 2);
+  for (int side = 0; side < 2; ++side)
+    EXPECT_GT(error(discrete_start(ctx, h.fixed[side], h.moving[side], identity).displacement),
+              1.2 * of_both)
+        << side;
+  const Volume<float> fixed[] = {h.fixed[0].lend(), h.fixed[0].lend()},
+                      moving[] = {h.moving[0].lend(), h.moving[0].lend()};
+  PreparedImage twice[] = {prepared(fixed), prepared(moving)};
+  const DiscreteStart one = discrete_start(ctx, h.fixed[0], h.moving[0], identity),
+                      two = discrete_start(ctx, twice[0], twice[1], identity);
+  EXPECT_LT(distance_between(one.displacement.to_host(ctx), two.displacement.to_host(ctx)).mean,
+            0.05);
+  EXPECT_NEAR(one.record.cost_after, two.record.cost_after, 0.01 * one.record.cost_after);
+  const auto bits = [&](Context& c) {
+    const Halves own(c);
+    PreparedImage f = prepared(own.fixed), m = prepared(own.moving);
+    return discrete_start(c, f, m, identity).displacement.to_host(c);
+  };
+  Context three({}, 3);
+  const std::vector<float> expected = bits(cpu);
+  EXPECT_EQ(bits(ctx), expected);
+  EXPECT_EQ(bits(three), expected);
+  Context fresh(GetParam());
+  const Halves own(fresh);
+  RegistrationOptions o{quick<FlowOptions>(), std::nullopt, StartKind::discrete};
+  register_images(fresh, own.fixed, own.moving, o);
+  RegistrationInputs inputs{own.whole.fixed, own.whole.moving, false, false, {}};
+  inputs.channels = 2;
+  EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, inputs, o));
 }
 
 TEST_P(ChannelRegistration, MemoryStaysWithinThePrediction) {
