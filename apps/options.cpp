@@ -278,6 +278,8 @@ std::vector<std::string> idle_options(const CommonOptions& o, const po::variable
     if (!used && !found[option].defaulted())
       warnings.push_back("--" + std::string(option) + " changes nothing with --similarity " +
                          o.similarity);
+  if (o.fixed.size() == 1 && !o.channel_weights.empty())
+    warnings.push_back("--channel-weights changes nothing with one channel");
   return warnings;
 }
 
