@@ -62,8 +62,7 @@ TEST_P(ChannelRegistration, TwoHalvesRecoverWhatNeitherDoesAlone) {
   for (const NonrigidModel& model :
        {NonrigidModel(quick<FlowOptions>()), NonrigidModel(symmetric),
         NonrigidModel(quick<FfdOptions>()), NonrigidModel(quick<FluidOptions>()),
-        NonrigidModel(quick<DemonsOptions>(SimilarityKind::ssd)),
-        NonrigidModel(quick<DemonsOptions>())}) {
+        NonrigidModel(quick<DemonsOptions>(SimilarityKind::ssd))}) {
     const double both = error_of_both(ctx, h, model);
     EXPECT_LT(both, 1) << model.index();
     for (int side = 0; side < 2; ++side)
