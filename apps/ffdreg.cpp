@@ -35,8 +35,8 @@ constexpr const char* example =
 struct FfdregOptions {
   CommonOptions common;
   std::string spacing = "3vox", optimizer = "lbfgs";
-  double bending = FfdOptions{}.bending, log_jacobian = FfdOptions{}.log_jacobian;
-  double total_variation = 0;
+  double total_variation = FfdOptions{}.total_variation, bending = FfdOptions{}.bending,
+         log_jacobian = FfdOptions{}.log_jacobian;
 };
 
 po::options_description all_options(FfdregOptions& o) {
@@ -45,16 +45,16 @@ po::options_description all_options(FfdregOptions& o) {
       ("spacing", po::value(&o.spacing)->default_value(o.spacing)->value_name("3vox|10mm"),
        "distance of the control points on the finest level, in its smallest voxel side or mm; "
        "doubled on every coarser level")  //
-      ("bending", po::value(&o.bending)->default_value(o.bending, "0.1")->value_name("W"),
+      ("total-variation",
+       po::value(&o.total_variation)->default_value(o.total_variation, "0.16")->value_name("W"),
+       "weight of the displacement's total variation: smooth, but organs may slide; weights are in "
+       "units of the measure's range, so that one serves all measures")  //
+      ("bending", po::value(&o.bending)->default_value(o.bending, "0")->value_name("W"),
        "weight of the bending energy, in squared control spacings of the level")  //
       ("log-jacobian",
-       po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.05")->value_name("W"),
+       po::value(&o.log_jacobian)->default_value(o.log_jacobian, "0.02")->value_name("W"),
        "weight of the squared logarithm of the Jacobian, against folding, on the finest level; "
        "on coarser ones in proportion to the squared control spacing")  //
-      ("total-variation",
-       po::value(&o.total_variation)->default_value(o.total_variation, "0")->value_name("W"),
-       "weight of the displacement's total variation: lets organs slide along each other; take "
-       "--bending down beside it")  //
       ("optimizer",
        po::value(&o.optimizer)->default_value(o.optimizer)->value_name("gradient|cg|lbfgs"),
        "rule of descent");

@@ -51,6 +51,12 @@ void MeasureSum::set_map(const PointMap& fixed_to_moving) {
   for (const Term& t : terms_) t.measure->set_map(fixed_to_moving);
 }
 
+double MeasureSum::range() const {
+  double sum = 0;
+  for (const Term& t : terms_) sum += t.weight * t.measure->range();
+  return sum;
+}
+
 void MeasureSum::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
                           double* cost) {
   double* sum = costs_.data() + terms_.size();

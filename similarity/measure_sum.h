@@ -28,6 +28,7 @@ class MeasureSum : public SimilarityMeasure {
   void set_map(const PointMap& fixed_to_moving) override;
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
                 double* cost) override;
+  double range() const override;
 
   /// set_ranges for the terms of one channel.
   void set_channel_ranges(std::size_t channel, const IntensityRange& fixed,

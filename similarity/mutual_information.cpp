@@ -1,6 +1,7 @@
 #include <freeflow/similarity/mutual_information.h>
 
 #include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include <freeflow/core/for_each_voxel.h>
@@ -156,6 +157,11 @@ void MutualInformation::with_point(FieldView<const float> u, F&& f) const {
     f(CubicInformationPoint{linear, coefficients_.view()});
   else
     f(linear);
+}
+
+double MutualInformation::range() const {
+  if (options_.measure == Information::nmi) return 1;
+  return std::log(double(std::min(options_.fixed_bins, options_.moving_bins)));
 }
 
 void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,

@@ -57,6 +57,8 @@ class MutualInformation : public SimilarityMeasure {
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
                 double* cost) override;
+  /// Of the entropies: what images of evenly filled bins reach.
+  double range() const override;
 
   /// Queues d cost / d warped(x) per unit of the moving image's intensity, at displacement u; 0
   /// where x has no counterpart. Throws InvalidArgument for the partial-volume estimator, whose

@@ -51,18 +51,26 @@ std::optional<std::vector<SimilarityTerm>> parse_similarity_sum(std::string_view
   return sum;
 }
 
-std::vector<SimilarityTerm> SimilarityChoice::terms() const {
+std::vector<SimilarityTerm> SimilarityChoice::terms(bool finest) const {
   if (factory) return {};
   std::vector<SimilarityTerm> all;
   for (const SimilarityTerm& t : sum.empty() ? std::vector<SimilarityTerm>{{kind, 1}} : sum) {
     if (t.kind == SimilarityKind::automatic) {
       all.push_back({SimilarityKind::lncc, t.weight});
       all.push_back({SimilarityKind::nmi, 0.3 * t.weight});
+      // It finds large motion through bias and lesions; where voxels are small, its patches blur.
+      if (!finest) all.push_back({SimilarityKind::mind, 4 * t.weight});
     } else {
       all.push_back(t);
     }
   }
   return all;
+}
+
+SimilarityChoice SimilarityChoice::of_level(int above_finest) const {
+  SimilarityChoice choice = *this;
+  if (!factory) choice.sum = terms(above_finest == 0);
+  return choice;
 }
 
 SimilarityChoice linear_choice(const SimilarityChoice& nonrigid) {

@@ -21,7 +21,8 @@ enum class SimilarityKind {
   ssd,       ///< sum of squared differences: one modality and scale
   lncc,      ///< local correlation: one modality, whatever its shading
   mind,      ///< self-similarity context: any modalities, whatever their shading
-  automatic  ///< lncc + 0.3 nmi: images of which nothing is known
+  automatic  ///< lncc + 0.3 nmi, and + 4 mind on all levels but the finest: images of which
+             ///< nothing is known
 };
 std::optional<SimilarityKind> parse_similarity(std::string_view name);
 std::optional<Estimator> parse_estimator(std::string_view name);
@@ -40,7 +41,7 @@ std::optional<std::vector<SimilarityTerm>> parse_similarity_sum(std::string_view
 /// InvalidArgument where there is another number of them.
 std::vector<double> channel_shares(const std::vector<double>& weights, std::size_t channels);
 
-/// Makes a measure; pipelines make one per direction and registration.
+/// Makes a measure; pipelines make one per direction and level.
 using SimilarityFactory = std::function<std::unique_ptr<SimilarityMeasure>()>;
 
 struct SimilarityChoice {
@@ -66,8 +67,11 @@ struct SimilarityChoice {
 
   /// Whether it is that measure of the library's, and no other.
   bool is(SimilarityKind of) const { return !factory && sum.empty() && kind == of; }
-  /// The measures of the library's that it stands for; none for one of the caller's.
-  std::vector<SimilarityTerm> terms() const;
+  /// The measures of the library's that it stands for, on a pyramid's finest level or on one above
+  /// it; none for one of the caller's.
+  std::vector<SimilarityTerm> terms(bool finest = true) const;
+  /// What a pyramid's level compares by, so many levels above the finest.
+  SimilarityChoice of_level(int above_finest) const;
   /// channel_weights as channel_shares() has them.
   std::vector<double> weights_of(std::size_t channels) const {
     return channel_shares(channel_weights, channels);

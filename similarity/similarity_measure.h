@@ -35,6 +35,11 @@ class SimilarityMeasure {
   /// evaluation.
   virtual void set_map(const PointMap& fixed_to_moving) = 0;
 
+  /// How much more images cost that have nothing in common than images that match: the unit in
+  /// which a pipeline states the weights of its own penalties, so that they mean the same for every
+  /// measure.
+  virtual double range() const { return 1; }
+
   /// Queues the evaluation at displacement u (voxels of the fixed level grid; null data: none):
   /// *cost, in device memory or at ctx.readback(), gets the cost (NaN without any overlap), written
   /// once and never read; force, unless its data is null, gets

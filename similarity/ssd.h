@@ -15,6 +15,8 @@ class Ssd : public SimilarityMeasure {
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
                 double* cost) override;
+  /// Twice the variance of intensities, in squared ranges, as heads and abdomens have it.
+  double range() const override { return 0.1; }
 
  private:
   float scale_ = 1;

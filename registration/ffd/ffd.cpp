@@ -66,16 +66,17 @@ void FfdOptions::validate() const {
 
 namespace {
 
-/// On a lattice of this spacing, mm; the finest level's is `finest`.
-std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options, double spacing, double finest) {
+/// On a lattice of this spacing, mm; the finest level's is `finest`. `unit`: of the weights.
+std::vector<PenaltyTerm> penalty_terms(const FfdOptions& options, double spacing, double finest,
+                                       double unit) {
   const double coarseness = spacing / finest;
-  std::vector<PenaltyTerm> terms = {{"bending_energy", options.bending * spacing * spacing,
-                                     [] { return std::make_unique<BendingEnergy>(); }},
-                                    {"log_jacobian", options.log_jacobian * coarseness * coarseness,
-                                     [] { return std::make_unique<LogJacobianPenalty>(); }}};
-  if (options.total_variation > 0)
-    terms.push_back({"total_variation", options.total_variation,
-                     [] { return std::make_unique<TotalVariation>(); }});
+  std::vector<PenaltyTerm> terms = {
+      {"total_variation", options.total_variation * unit,
+       [] { return std::make_unique<TotalVariation>(); }},
+      {"bending_energy", options.bending * unit * spacing * spacing,
+       [] { return std::make_unique<BendingEnergy>(); }},
+      {"log_jacobian", options.log_jacobian * unit * coarseness * coarseness,
+       [] { return std::make_unique<LogJacobianPenalty>(); }}};
   terms.insert(terms.end(), options.penalties.begin(), options.penalties.end());
   return terms;
 }
@@ -102,8 +103,10 @@ class FfdRun : public LevelLoop {
                Observer& observer) override {
     const Geometry& grid = channels[0].fixed.geometry();
     const double finest = finest_spacing(fixed_.geometry(), options_.spacing).minCoeff();
-    FfdObjective objective(ctx_, similarity_->measure(), lattice_, grid,
-                           penalty_terms(options_, lattice_.spacing_mm().minCoeff(), finest));
+    SimilarityMeasure& measure = similarity_->measure();
+    FfdObjective objective(
+        ctx_, measure, lattice_, grid,
+        penalty_terms(options_, lattice_.spacing_mm().minCoeff(), finest, measure.range()));
     level.penalty_names = objective.penalty_names();
     OptimizerOptions optimizer;
     optimizer.kind = options_.optimizer;

@@ -22,15 +22,17 @@ struct ControlSpacing {
 /// level's lattice, and what is finer than their distance is found again or lost.
 struct FfdOptions : LevelOptions {
   ControlSpacing spacing;
-  /// weight of the bending energy, in squared control spacings of the level: what is smooth on the
-  /// scale of the lattice costs the same whatever the object's size
-  double bending = 0.1;
-  /// weight of the squared log-Jacobian on the finest level; on coarser ones in proportion to the
-  /// squared control spacing, as the bending energy: there the images say less about volumes
-  double log_jacobian = 0.05;
-  /// weight of the total variation, the same on every level: lets organs slide along each other,
-  /// where the bending energy would smooth the jump; take `bending` down beside it
-  double total_variation = 0;
+  // Weights of penalties are in units of the measure's range (similarity_measure.h): one weight
+  // serves all measures.
+  /// of the total variation of the displacement: a jump, as where organs slide, costs no more than
+  /// the same change spread out
+  double total_variation = 0.16;
+  /// of the bending energy, in squared control spacings of the level: what is smooth on the scale
+  /// of the lattice costs the same whatever the object's size
+  double bending = 0;
+  /// of the squared log-Jacobian on the finest level; on coarser ones in proportion to the squared
+  /// control spacing: there the images say less about volumes
+  double log_jacobian = 0.02;
   OptimizerKind optimizer = OptimizerKind::lbfgs;
   double tolerance = 1e-5;  ///< of the optimizer
 

@@ -25,17 +25,10 @@ class StepwiseRun : public LevelLoop {
       : LevelLoop(ctx, fixed, moving, options), options_(options), settings_(settings),
         stride_(2 + int(options.penalties.size())),
         weights_(options.similarity.weights_of(fixed.channels())) {
-    if (settings.symmetric) back_.emplace(options.similarity, fixed.channels());
     if (settings.initial_velocity) require_on_device(ctx, *settings.initial_velocity);
   }
 
  private:
-  void set_ranges(std::size_t channel, const ChannelRanges& r) override {
-    LevelLoop::set_ranges(channel, r);
-    if (back_) back_->set_ranges(channel, r.moving, r.fixed);
-    channels_.emplace_back(weights_[channel], r.fixed, r.moving);
-  }
-
   void enter_level(int l, const Geometry& grid) override {
     const DisplacementField* start =
         settings_.initial_velocity ? settings_.initial_velocity : options_.initial_displacement;
@@ -53,8 +46,11 @@ class StepwiseRun : public LevelLoop {
 
   void descend(const std::vector<ImagePair>& channels, LevelRecord& level,
                Observer& observer) override {
+    std::vector<DemonsChannel> of_demons;
+    for (std::size_t c = 0; c < ranges_.size(); ++c)
+      of_demons.emplace_back(weights_[c], ranges_[c].fixed, ranges_[c].moving);
     const DirectionTerms terms{settings_.demons_updates, settings_.of_thirion, settings_.kl,
-                               settings_.force_kernel,   options_.penalties,   channels_};
+                               settings_.force_kernel,   options_.penalties,   of_demons};
     SimilarityMeasure& measure = similarity_->measure();
     if (!settings_.symmetric) {
       FlowDirection forth(ctx_, channels, measure, terms, settings_.log_domain ? 1 : 0);
@@ -65,9 +61,10 @@ class StepwiseRun : public LevelLoop {
     std::vector<ImagePair> swapped;
     for (std::size_t c = 0; c < channels.size(); ++c)
       swapped.push_back({moving[c], channels[c].fixed, PointMap{}});
-    back_->prepare(ctx_, swapped);
+    ChannelMeasure backwards = measure_of(level.level, true);
+    backwards.prepare(ctx_, swapped);
     FlowDirection forth(ctx_, channels, measure, terms, 1),
-        back(ctx_, swapped, back_->measure(), terms, -1);
+        back(ctx_, swapped, backwards.measure(), terms, -1);
     iterate(forth, &back, level, observer);
   }
 
@@ -183,7 +180,6 @@ class StepwiseRun : public LevelLoop {
   }
 
   void finish(RegistrationResult& result, const StopRequest& stop) override {
-    back_.reset();
     if (settings_.log_domain) {
       result.displacement = exponential(ctx_, state_);
       result.velocity = std::move(state_);
@@ -213,8 +209,6 @@ class StepwiseRun : public LevelLoop {
   const int stride_;                   // terms of a direction
   DisplacementField state_;            // u, or the velocity whose exponential it is
   const std::vector<double> weights_;  // of the channels
-  std::vector<DemonsChannel> channels_;
-  std::optional<ChannelMeasure> back_;
 };
 
 }  // namespace

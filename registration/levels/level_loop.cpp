@@ -20,9 +20,8 @@ LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                      const LevelOptions& options)
     : ctx_(ctx), fixed_(fixed), moving_(moving),
       fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
-      moving_factors_(pyramid_factors(moving.geometry(), options.levels)),
-      similarity_(ChannelMeasure(options.similarity, common_channels(fixed, moving))),
-      level_options_(options) {
+      moving_factors_(pyramid_factors(moving.geometry(), options.levels)), level_options_(options) {
+  options.similarity.weights_of(common_channels(fixed, moving));  // throws
   require_on_device(ctx, fixed, moving);
   if (options.initial_displacement) require_on_device(ctx, *options.initial_displacement);
 }
@@ -33,12 +32,21 @@ PointMap LevelLoop::map_between(const Volume<float>& f, const Volume<float>& m) 
 
 /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
 double LevelLoop::prepare() {
-  const std::vector<ChannelRanges> ranges = channel_ranges(ctx_, fixed_, {}, moving_, {});
-  for (std::size_t c = 0; c < ranges.size(); ++c) set_ranges(c, ranges[c]);
+  ranges_ = channel_ranges(ctx_, fixed_, {}, moving_, {});
   const Volume<float>&f = fixed_.level(ctx_, {}), &m = moving_.level(ctx_, {});
   const DisplacementField* start = level_options_.initial_displacement;
   const DisplacementField u = start ? resample(ctx_, *start, f.geometry()) : DisplacementField();
   return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {u.view().data, f.extent()});
+}
+
+ChannelMeasure LevelLoop::measure_of(int l, bool swapped) const {
+  const int above_finest = int(fixed_factors_.size()) - 1 - l;
+  ChannelMeasure measure(level_options_.similarity.of_level(above_finest), ranges_.size());
+  for (std::size_t c = 0; c < ranges_.size(); ++c) {
+    const auto& [fixed, moving] = ranges_[c];
+    measure.set_ranges(c, swapped ? moving : fixed, swapped ? fixed : moving);
+  }
+  return measure;
 }
 
 LevelRecord LevelLoop::run_level(int l, Observer& observer) {
@@ -48,6 +56,7 @@ LevelRecord LevelLoop::run_level(int l, Observer& observer) {
   enter_level(l, f.geometry());
   const std::vector<ImagePair> channels =
       channel_pairs(ctx_, fixed_, of_fixed, moving_, of_moving, map_between(f, m));
+  similarity_.emplace(measure_of(l));
   similarity_->prepare(ctx_, channels);
   LevelRecord level;
   level.level = l;
@@ -55,6 +64,7 @@ LevelRecord LevelLoop::run_level(int l, Observer& observer) {
   level.grid = f.extent();
   level.max_iterations = iterations_of_level(l);
   descend(channels, level, observer);
+  similarity_.reset();
   level.seconds = seconds_since(start);
   observer.on_level_done(level);
   return level;
@@ -76,7 +86,6 @@ RegistrationResult LevelLoop::run(Observer* observer) {
         "bring their centres together by LevelOptions::initial");
   for (int l = level_options_.first_level; l < int(fixed_factors_.size()); ++l)
     result.levels.push_back(run_level(l, watch));
-  similarity_.reset();
   finish(result, watch.stop_request());
   const Volume<float>&f = fixed_.image(ctx_), &m = moving_.image(ctx_);
   const ImagePair images{f, m, map_between(f, m)};

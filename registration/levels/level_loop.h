@@ -26,15 +26,11 @@ class LevelLoop {
   /// Brings the deformation to the grid of level l, before its images are made.
   virtual void enter_level(int l, const Geometry& grid) = 0;
   virtual int iterations_of_level(int l) const = 0;
-  /// Allocates what a level takes and, but in a rehearsal, improves the deformation. The similarity
+  /// Allocates what a level takes and, but in a rehearsal, improves the deformation. similarity_
   /// has been prepared for the pairs, one for each channel; `level` is complete but for what
   /// happens now.
   virtual void descend(const std::vector<ImagePair>& channels, LevelRecord& level,
                        Observer& observer) = 0;
-  /// Takes the intensity ranges of a channel of the masked images.
-  virtual void set_ranges(std::size_t channel, const ChannelRanges& r) {
-    similarity_->set_ranges(channel, r.fixed, r.moving);
-  }
   /// The displacement on the fixed grid without folds, and the velocity where there is one. The
   /// measure's memory has been given back.
   virtual void finish(RegistrationResult& result, const StopRequest& stop) = 0;
@@ -50,7 +46,11 @@ class LevelLoop {
   Context& ctx_;
   PreparedImage &fixed_, &moving_;
   std::vector<Factors> fixed_factors_, moving_factors_;
+  std::vector<ChannelRanges> ranges_;  // of the masked images, channel by channel
   std::optional<ChannelMeasure> similarity_;
+
+  /// What compares the channels on level l, with their ranges; swapped: moving against fixed.
+  ChannelMeasure measure_of(int l, bool swapped = false) const;
 
  private:
   double prepare();

@@ -96,5 +96,47 @@ TEST(MeasureSum, RefusesWhatCannotBeSummed) {
   }
 }
 
+TEST(MeasureRange, IsWhatImagesCostThatHaveNothingInCommon) {
+  Context cpu;
+  const Geometry g = plain_geometry({40, 36, 32});
+  const auto image = [&](unsigned seed) {  // noise, correlated over a few voxels
+    const std::vector<float> noise = random_values(g.extent.count(), seed, 0, 1);
+    const auto at = [&](int x, int y, int z) {
+      return noise[g.extent.offset(x % g.extent.x, y % g.extent.y, z % g.extent.z)];
+    };
+    return Volume<float>(cpu, g, voxelwise(g.extent, [&](int x, int y, int z) {
+                           double sum = 0;
+                           for (int i = 0; i < 64; ++i)
+                             sum += at(x + i % 4, y + i / 4 % 4, z + i / 16);
+                           return sum;
+                         }));
+  };
+  const Volume<float> one = image(1), other = image(2);
+  const DisplacementField none(cpu, g, std::vector<float>(3 * g.extent.count()));
+  const PointMap same = index_map(g, Eigen::Affine3d::Identity(), g);
+  for (const char* name : {"nmi", "mi", "cr", "ssd", "lncc", "mind", "lncc+0.3nmi+4mind"}) {
+    SimilarityChoice choice;
+    choice.sum = *parse_similarity_sum(name);
+    const auto measure = make_similarity(choice);
+    const double matching = evaluate(cpu, *measure, {one, one, same}, none).cost,
+                 foreign = evaluate(cpu, *measure, {one, other, same}, none).cost;
+    EXPECT_GT((foreign - matching) / measure->range(), 0.5) << name;
+    EXPECT_LT((foreign - matching) / measure->range(), 2) << name;
+  }
+}
+
+TEST(AutomaticMeasure, LooksAtSelfSimilarityWhereVoxelsAreLarge) {
+  SimilarityChoice choice;
+  choice.kind = SimilarityKind::automatic;
+  const std::vector<SimilarityTerm> fine = {{SimilarityKind::lncc, 1}, {SimilarityKind::nmi, 0.3}};
+  std::vector<SimilarityTerm> coarse = fine;
+  coarse.push_back({SimilarityKind::mind, 4});
+  EXPECT_EQ(choice.of_level(0).terms(), fine);
+  EXPECT_EQ(choice.of_level(1).terms(), coarse);
+  EXPECT_EQ(choice.of_level(3).terms(), coarse);
+  choice.kind = SimilarityKind::nmi;
+  EXPECT_EQ(choice.of_level(2).terms(), choice.terms());
+}
+
 }  // namespace
 }  // namespace freeflow
