@@ -7,7 +7,9 @@
 
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/error.h>
+#include <freeflow/io/output_set.h>
 #include <freeflow/io/quiet.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow::apps {
 
@@ -20,7 +22,7 @@ volatile std::sig_atomic_t interrupted_by_signal = 0;
 void on_signal(int) { interrupted_by_signal = 1; }
 
 int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
-  std::fprintf(stderr, "%s: %s\n", name.c_str(), translated(sentence).c_str());
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), without_staging(translated(sentence)).c_str());
   return status;
 }
 
@@ -57,6 +59,8 @@ int run_program(const std::string& name, const std::function<int()>& work) {
     return fail(name, "interrupted; nothing was written", interrupted);
   } catch (const InvalidArgument& e) {
     return fail(name, e.what(), unusable_input);
+  } catch (const WriteError& e) {
+    return fail(name, e.what(), work_failed);
   } catch (const IoError& e) {
     return fail(name, e.what(), unusable_input);
   } catch (const std::bad_alloc&) {

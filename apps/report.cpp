@@ -4,11 +4,13 @@
 
 #include <sys/resource.h>
 
+#include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/write_error.h>
 
 namespace po = boost::program_options;
 using nlohmann::ordered_json;
@@ -62,10 +64,11 @@ std::size_t peak_host_bytes() {
 
 void write_json(const std::string& path, const ordered_json& json) {
   std::ofstream file(path);
+  if (!file) fail_writing(path, errno);
   file << json.dump(1, ' ', false, ordered_json::error_handler_t::replace)
        << '\n';  // paths need not be UTF-8
   file.close();
-  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
+  if (!file) fail_cut_short(path);
 }
 
 namespace {

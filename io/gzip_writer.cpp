@@ -6,10 +6,11 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
 #include <freeflow/core/parallel_errors.h>
-#include <freeflow/io/file_checks.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -71,7 +72,7 @@ GzipWriter::GzipWriter(const std::string& path, int threads)
     : path_(path), temporary_(path + ".tmp"),
       threads_(threads > 0 ? threads : omp_get_max_threads()), out_(temporary_, std::ios::binary),
       chunks_(4 * std::size_t(threads_)) {
-  if (!out_) fail_writing(path_, "its folder is missing or not writable");
+  if (!out_) fail_writing(path_, errno);
   out_.write("\x1f\x8b\x08\0\0\0\0\0\x04\x03", 10);  // deflate, no name, no time, fastest, Unix
 }
 
@@ -102,7 +103,7 @@ void GzipWriter::deflate(const unsigned char* bytes, std::size_t count) {
     crc_ = std::uint32_t(crc32_combine(crc_, crc[i], z_off_t(size_of(i))));
   }
   total_ += count;
-  if (!out_) fail_writing(path_, "only a part of it could be written; is the disk full?");
+  if (!out_) fail_cut_short(path_, temporary_);
 }
 
 void GzipWriter::write(const void* data, std::size_t count) {
@@ -133,10 +134,10 @@ void GzipWriter::close() {
     for (int shift = 0; shift < 32; shift += 8) end += char(value >> shift & 255);
   out_.write(end.data(), std::streamsize(end.size()));
   out_.close();
-  if (!out_) fail_writing(path_, "only a part of it could be written; is the disk full?");
+  if (!out_) fail_cut_short(path_, temporary_);
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
-  if (error) fail_writing(path_, error.message());
+  if (error) fail_writing(path_, error.value());
   temporary_.clear();
 }
 

@@ -7,12 +7,13 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <mutex>
 #include <system_error>
 #include <utility>
+
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -131,8 +132,7 @@ void require_content(const std::string& path, itk::ImageIOBase& io, ItkContent c
 /// ITK's writers print to stderr when a file cannot be opened.
 void require_writable(const std::string& path) {
   errno = 0;
-  if (!std::ofstream(path, std::ios::binary))
-    fail_writing(path, errno ? std::strerror(errno) : "it cannot be opened");
+  if (!std::ofstream(path, std::ios::binary)) fail_writing(path, errno);
 }
 
 }  // namespace
@@ -242,15 +242,15 @@ void write_itk_image(const std::string& path, FileFormat format, const Geometry&
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);
-  } catch (const itk::ExceptionObject& error) {
-    fail_writing(path, reason_of(error));
+  } catch (const itk::ExceptionObject&) {
+    fail_cut_short(path);
   }
   // ITK's writers do not all report a full disk.
   std::error_code error;
   const auto expected =
       geometry.extent.count() * std::size_t(components) * std::size_t(volumes) * bytes_of(type);
   if (const auto bytes = std::filesystem::file_size(path, error); error || bytes < expected)
-    fail_writing(path, "only a part of it could be written; is the disk full?");
+    fail_cut_short(path);
 }
 
 }  // namespace freeflow

@@ -30,6 +30,7 @@
 #include <freeflow/io/mesh_quiet.h>
 #include <freeflow/io/obj_file.h>
 #include <freeflow/io/ply_check.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -128,8 +129,7 @@ Surface triangulated(vtkPolyData* surface) {
 template <class Writer>
 void write_with(const std::string& path, Writer& writer) {
   writer.SetFileName(path.c_str());
-  if (writer.Write() != 1 || writer.GetErrorCode() != vtkErrorCode::NoError)
-    fail_writing(path, "VTK cannot write it; is the disk full?");
+  if (writer.Write() != 1 || writer.GetErrorCode() != vtkErrorCode::NoError) fail_cut_short(path);
 }
 
 void write_ply(const std::string& path, vtkPolyData* surface) {

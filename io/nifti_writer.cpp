@@ -1,11 +1,13 @@
 #include <freeflow/io/nifti_writer.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
 
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -103,7 +105,7 @@ NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const Ni
     plain_.open(temporary_, std::ios::binary);
     if (!plain_) {
       temporary_.clear();
-      fail_writing(path, "its folder is missing or not writable");
+      fail_writing(path, errno);
     }
   }
   const std::string header = nifti_header_bytes(grid, layout);
@@ -120,16 +122,16 @@ NiftiWriter::~NiftiWriter() {
 void NiftiWriter::write(const void* bytes, std::size_t count) {
   if (compressed_) return compressed_->write(bytes, count);
   plain_.write(static_cast<const char*>(bytes), std::streamsize(count));
-  if (!plain_) fail_writing(path_, "only a part of it could be written; is the disk full?");
+  if (!plain_) fail_cut_short(path_, temporary_);
 }
 
 void NiftiWriter::close() {
   if (compressed_) return compressed_->close();
   plain_.close();
-  if (!plain_) fail_writing(path_, "only a part of it could be written; is the disk full?");
+  if (!plain_) fail_cut_short(path_, temporary_);
   std::error_code error;
   std::filesystem::rename(temporary_, path_, error);
-  if (error) fail_writing(path_, error.message());
+  if (error) fail_writing(path_, error.value());
   temporary_.clear();
 }
 

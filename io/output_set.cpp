@@ -1,15 +1,20 @@
 #include <freeflow/io/output_set.h>
 
-#include <stdlib.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
+#include <chrono>
 #include <ranges>
+#include <regex>
 #include <system_error>
+#include <thread>
 
 #include <freeflow/core/error.h>
-#include <freeflow/io/file_checks.h>
+#include <freeflow/io/staging_folder.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -20,12 +25,18 @@ namespace {
 /// Makes `folder` with all that it lies in and adds what was missing to `made`.
 void make_folders(const fs::path& folder, std::vector<fs::path>& made) {
   std::error_code error;
-  if (fs::is_directory(folder, error)) return;
+  if (folder.empty() || fs::is_directory(folder, error)) return;
+  if (error && error.value() != ENOENT)
+    throw IoError("cannot make the folder '" + folder.string() + "': " + error.message());
   if (folder.has_parent_path() && folder.parent_path() != folder)
     make_folders(folder.parent_path(), made);
-  if (!fs::create_directory(folder, error) && !fs::is_directory(folder))
-    throw IoError("cannot make the folder '" + folder.string() +
-                  "': " + (error ? error.message() : "a file has its name"));
+  std::error_code none;
+  if (!fs::create_directory(folder, error) && !fs::is_directory(folder, none)) {
+    const std::string sentence = "cannot make the folder '" + folder.string() +
+                                 "': " + (error ? error.message() : "a file has its name");
+    if (error.value() == ENOSPC || error.value() == EDQUOT) throw WriteError(sentence);
+    throw IoError(sentence);
+  }
   made.push_back(folder);
 }
 
@@ -33,6 +44,43 @@ void remove_folders(const std::vector<fs::path>& made) {
   std::error_code ignored;
   for (const fs::path& folder : std::views::reverse(made))
     fs::remove(folder, ignored);  // leaves those that others have filled
+}
+
+/// To the disk, so that a machine that stops does not put an empty file in the place of a good one;
+/// NFS says only now that a quota is used up.
+void sync(const fs::path& path, const std::string& named) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int error = file < 0 || fsync(file) != 0 ? errno : 0;
+  if (file >= 0) close(file);
+  if (error != 0 && error != EINVAL && error != EROFS) fail_writing(named, error);
+}
+
+/// Runs with one prefix move their files one after the other, or the sets would mix. After a second
+/// without the lock, or where there are none, it goes on all the same.
+class Turn {
+ public:
+  explicit Turn(const fs::path& folder) : folder_(open(folder.c_str(), O_RDONLY | O_CLOEXEC)) {
+    for (int tries = 0; tries < 100 && flock(folder_, LOCK_EX | LOCK_NB) != 0; ++tries) {
+      if (errno != EWOULDBLOCK) return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
+  ~Turn() {
+    if (folder_ >= 0) close(folder_);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  int folder_;
+};
+
+std::vector<std::string> names_in(const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.push_back(entry.path().filename().string());
+  std::ranges::sort(names);
+  return names;
 }
 
 }  // namespace
@@ -43,14 +91,9 @@ OutputSet::OutputSet(const std::string& prefix)
     folder_ /= name_;
     name_.clear();
   }
-  if (folder_.empty()) folder_ = ".";
   try {
     make_folders(folder_, made_folders_);
-    std::string name = (folder_ / ".freeflow-XXXXXX").string();
-    if (!mkdtemp(name.data()))
-      throw IoError("cannot write into the folder '" + folder_.string() +
-                    "': " + std::strerror(errno));
-    staging_ = name;
+    staging_ = std::make_unique<StagingFolder>(folder_, name_);
   } catch (...) {
     remove_folders(made_folders_);
     throw;
@@ -58,35 +101,82 @@ OutputSet::OutputSet(const std::string& prefix)
 }
 
 OutputSet::~OutputSet() {
-  if (staging_.empty()) return;
-  std::error_code ignored;
-  fs::remove_all(staging_, ignored);
+  if (!staging_) return;
+  undo();
+  staging_.reset();
   remove_folders(made_folders_);
 }
 
 std::string OutputSet::file(const std::string& suffix) const {
-  return (staging_ / (name_ + suffix)).string();
+  return (staging_->written() / (name_ + suffix)).string();
+}
+
+/// A second name for what stands there, so that no moment is without it; where the file system has
+/// none, it is moved.
+void OutputSet::set_aside(const std::string& name) const {
+  const fs::path place = folder_ / name, aside = staging_->replaced() / name;
+  std::error_code error;
+  const fs::file_status there = fs::status(place, error);
+  if (fs::is_directory(there)) fail_writing(place.string(), EISDIR);
+  if (fs::exists(there) && !fs::is_regular_file(there))
+    throw IoError("cannot write '" + place.string() + "': what has this name is no regular file");
+  if (link(place.c_str(), aside.c_str()) == 0 || errno == ENOENT) return;
+  fs::rename(place, aside, error);
+  if (error) fail_writing(place.string(), error.value());
+}
+
+void OutputSet::place() {
+  require(staging_ && placed_.empty(), "an output set is committed once");
+  const std::vector<std::string> names = names_in(staging_->written());
+  for (const std::string& name : names) sync(staging_->written() / name, (folder_ / name).string());
+  sync(staging_->written(), folder_.string());
+  const fs::path here = folder_.empty() ? fs::path(".") : folder_;
+  const Turn turn(here);
+  try {
+    fs::create_directory(staging_->replaced());
+    for (const std::string& name : names) set_aside(name);
+    for (const std::string& name : names) {
+      std::error_code error;
+      fs::rename(staging_->written() / name, folder_ / name, error);
+      if (error) fail_writing((folder_ / name).string(), error.value());
+      placed_.push_back(name);
+    }
+  } catch (...) {
+    undo();
+    throw;
+  }
+  const int folder = open(here.c_str(), O_RDONLY | O_CLOEXEC);
+  if (folder >= 0) {
+    fsync(folder);  // some file systems cannot
+    close(folder);
+  }
+}
+
+void OutputSet::undo() {
+  std::error_code error, none;
+  fs::rename(staging_->replaced(), staging_->put_back(), error);
+  const fs::path before = error ? staging_->replaced() : staging_->put_back();
+  for (const std::string& name : placed_)
+    if (!fs::exists(fs::symlink_status(before / name, none))) fs::remove(folder_ / name, none);
+  move_all(before, folder_.empty() ? fs::path(".") : folder_);
+  placed_.clear();
+}
+
+void OutputSet::keep() {
+  placed_.clear();
+  std::error_code none;
+  fs::remove_all(staging_->replaced(), none);
+  staging_.reset();
 }
 
 void OutputSet::commit() {
-  require(!staging_.empty(), "an output set is committed once");
-  std::vector<fs::path> names;
-  for (const auto& entry : fs::directory_iterator(staging_))
-    names.push_back(entry.path().filename());
-  std::ranges::sort(names);
-  std::vector<fs::path> moved;
-  for (const fs::path& name : names) {
-    std::error_code error;
-    fs::rename(staging_ / name, folder_ / name, error);
-    if (error) {
-      std::error_code ignored;
-      for (const fs::path& place : moved) fs::remove(place, ignored);
-      fail_writing((folder_ / name).string(), error.message());
-    }
-    moved.push_back(folder_ / name);
-  }
-  fs::remove_all(staging_);
-  staging_.clear();
+  place();
+  keep();
+}
+
+std::string without_staging(const std::string& text) {
+  static const std::regex staging(R"(\.freeflow-[^/]*-\w{6}/new/)");
+  return std::regex_replace(text, staging, "");
 }
 
 }  // namespace freeflow

@@ -1,12 +1,16 @@
 // All output files of a run, or none: they are written into a hidden folder beside their place and
-// moved there at the end.
+// moved there at the end. What stood in their places comes back when that fails. A run that is
+// killed leaves the hidden folder, and the next run with the same prefix deals with it.
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace freeflow {
+
+class StagingFolder;
 
 class OutputSet {
  public:
@@ -23,15 +27,27 @@ class OutputSet {
   /// may go by the extension.
   std::string file(const std::string& suffix) const;
 
-  /// Moves all files that were written to their places, replacing older ones. Throws IoError, and
-  /// then none of them stays.
+  /// Moves all files that were written to their places, replacing older ones. Throws IoError
+  /// (WriteError where the disk or a quota ends), and then everything is as it was.
   void commit();
 
+  /// The same in two steps, for several sets that belong together: place all, then keep all. What
+  /// was placed and not kept is undone by the destructor.
+  void place();
+  void keep();
+
  private:
-  std::filesystem::path folder_;                     // of the prefix
-  std::string name_;                                 // last part of the prefix
-  std::filesystem::path staging_;                    // the hidden folder
+  void set_aside(const std::string& name) const;
+  void undo();
+
+  std::filesystem::path folder_;  // of the prefix
+  std::string name_;              // last part of the prefix
+  std::unique_ptr<StagingFolder> staging_;
   std::vector<std::filesystem::path> made_folders_;  // outermost first
+  std::vector<std::string> placed_;
 };
+
+/// The final name of what file() gives, wherever such a path stands in a text.
+std::string without_staging(const std::string& text);
 
 }  // namespace freeflow

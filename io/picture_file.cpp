@@ -4,6 +4,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -27,7 +28,7 @@ void write_png(const std::string& path, int width, int height,
     io->SetIORegion(region);
     io->Write(rgb.data());
   } catch (const itk::ExceptionObject&) {
-    fail_writing(path, "its folder is missing or not writable");
+    fail_cut_short(path);
   }
 }
 

@@ -180,7 +180,8 @@ int regtool_apply(int argc, const char* const* argv) {
     if (i > 0) reader = std::make_unique<SeriesReader>(o.inputs[i]);
     resampler.run(*reader, o.inputs[i], outputs[i]->file(""), warnings);
   }
-  for (const auto& output : outputs) output->commit();  // all of them, or none
+  for (const auto& output : outputs) output->place();
+  for (const auto& output : outputs) output->keep();
   print_warnings("regtool", warnings, o.run.quiet);
   return done;
 }

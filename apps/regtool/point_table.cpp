@@ -1,14 +1,18 @@
 #include <apps/regtool/point_table.h>
 
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/file_checks.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow::apps {
 
 PointTable read_points(const std::string& path) {
+  size_of_readable_file(path);
   std::ifstream file(path);
   if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
   PointTable table;
@@ -36,6 +40,7 @@ PointTable read_points(const std::string& path) {
 
 void write_points(const std::string& path, const PointTable& table) {
   std::ofstream file(path);
+  if (!file) fail_writing(path, errno);
   if (!table.names.empty()) file << table.names << '\n';
   for (std::size_t i = 0; i < table.points.size(); ++i) {
     const Eigen::Vector3d& p = table.points[i];
@@ -44,7 +49,7 @@ void write_points(const std::string& path, const PointTable& table) {
     file << numbers << table.rest[i] << '\n';
   }
   file.close();
-  if (!file) throw IoError("cannot write '" + path + "': the disk may be full");
+  if (!file) fail_cut_short(path);
 }
 
 }  // namespace freeflow::apps

@@ -1,11 +1,13 @@
 #include <freeflow/io/transforms/chain.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -177,9 +179,10 @@ Eigen::Affine3d matrix_of(const std::string& path, const std::vector<double>& nu
 
 void write_text(const std::string& path, const std::string& text) {
   std::ofstream out(path, std::ios::binary);
+  if (!out) fail_writing(path, errno);
   out << text;
   out.close();
-  if (!out) fail_writing(path, "its folder is missing or not writable, or the disk is full");
+  if (!out) fail_cut_short(path);
 }
 
 void write_matrix_text(const std::string& path, const Eigen::Affine3d& affine,

@@ -42,17 +42,98 @@ TEST(OutputSet, WithoutCommitNothingStays) {
   EXPECT_TRUE(fs::is_empty(folder / "mine")) << "a folder that was there stays";
 }
 
-TEST(OutputSet, CommitThatFailsLeavesNothing) {
+TEST(OutputSet, CommitThatFailsKeepsWhatStoodThere) {
   const TemporaryFolder folder;
-  fs::create_directories(folder / "s01_b/full");
+  fs::create_directories(folder / "s01_c/full");
+  write_bytes(folder / "s01_b", "old");
   {
     OutputSet outputs(folder / "s01_");
-    write_bytes(outputs.file("a"), "1");
-    write_bytes(outputs.file("b"), "2");
-    expect_io_error([&] { outputs.commit(); }, {"cannot write", "s01_b"});
+    for (const char* name : {"a", "b", "c"}) write_bytes(outputs.file(name), "new");
+    expect_io_error([&] { outputs.commit(); }, {"cannot write", "s01_c", "folder"});
   }
   EXPECT_FALSE(fs::exists(folder / "s01_a"));
+  EXPECT_EQ(read_bytes(folder / "s01_b"), "old");
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 2);
+}
+
+TEST(OutputSet, WhatIsPlacedAndNotKeptIsUndone) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "s01_b", "old");
+  {
+    OutputSet outputs(folder / "s01_");
+    for (const char* name : {"a", "b"}) write_bytes(outputs.file(name), "new");
+    outputs.place();
+    EXPECT_EQ(read_bytes(folder / "s01_a"), "new");
+    EXPECT_EQ(read_bytes(folder / "s01_b"), "new");
+  }
+  EXPECT_EQ(read_bytes(folder / "s01_b"), "old");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(OutputSet, ReplacesNoDevice) {
+  const TemporaryFolder folder;
+  fs::create_symlink("/dev/null", folder / "s01_a");
+  OutputSet outputs(folder / "s01_");
+  write_bytes(outputs.file("a"), "new");
+  expect_io_error([&] { outputs.commit(); }, {"s01_a", "no regular file"});
+  EXPECT_TRUE(fs::is_symlink(folder / "s01_a"));
+}
+
+/// The hidden folder of a killed run, which nobody has locked.
+fs::path abandoned(const TemporaryFolder& folder, const std::string& prefix) {
+  const fs::path staging = folder / (".freeflow-" + prefix + "-abc123");
+  fs::create_directories(staging / "new");
+  write_bytes(staging / "lock", "");
+  return staging;
+}
+
+TEST(OutputSet, TheNextRunRemovesWhatAKilledOneLeft) {
+  const TemporaryFolder folder;
+  const fs::path mine = abandoned(folder, "s01_"), other = abandoned(folder, "s02_"),
+                 unlocked = folder / ".freeflow-s01_-xyz789";
+  fs::create_directory(unlocked);  // killed before it had a lock
+  write_bytes(mine / "new" / "s01_a", "half");
+  const OutputSet running(folder / "s01_");
+  write_bytes(running.file("a"), "at work");
+  OutputSet outputs(folder / "s01_");
+  EXPECT_FALSE(fs::exists(mine));
+  EXPECT_FALSE(fs::exists(unlocked));
+  EXPECT_TRUE(fs::exists(other));
+  EXPECT_EQ(read_bytes(running.file("a")), "at work");
+  EXPECT_FALSE(fs::exists(folder / "s01_a"));
+}
+
+TEST(OutputSet, TheNextRunEndsTheMoveThatWasKilled) {
+  const TemporaryFolder folder;
+  const fs::path staging = abandoned(folder, "s01_");
+  fs::create_directory(staging / "old");
+  write_bytes(staging / "old" / "s01_a", "old");
+  write_bytes(folder / "s01_a", "new");
+  write_bytes(staging / "new" / "s01_b", "new");  // the next to be moved
+  write_bytes(folder / "s01_b", "old");
+  const OutputSet outputs(folder / "s01_");
+  EXPECT_EQ(read_bytes(folder / "s01_a"), "new");
+  EXPECT_EQ(read_bytes(folder / "s01_b"), "new");
+  EXPECT_FALSE(fs::exists(staging));
+}
+
+TEST(OutputSet, TheNextRunEndsTheUndoingThatWasKilled) {
+  const TemporaryFolder folder;
+  const fs::path staging = abandoned(folder, "s01_");
+  fs::create_directory(staging / "back");
+  write_bytes(staging / "back" / "s01_b", "old");
+  write_bytes(staging / "new" / "s01_c", "new");
+  write_bytes(folder / "s01_b", "new");
+  const OutputSet outputs(folder / "s01_");
+  EXPECT_EQ(read_bytes(folder / "s01_b"), "old");
+  EXPECT_FALSE(fs::exists(folder / "s01_c"));
+}
+
+TEST(OutputSet, NamesInSentencesAreTheFinalOnes) {
+  const TemporaryFolder folder;
+  const OutputSet outputs(folder / "s01_");
+  EXPECT_EQ(without_staging("cannot write '" + outputs.file("a.nii") + "': why"),
+            "cannot write '" + (folder / "s01_a.nii") + "': why");
 }
 
 TEST(OutputSet, FolderThatCannotBeUsed) {
