@@ -7,6 +7,7 @@
 
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/error.h>
+#include <freeflow/io/hdf5_process.h>
 #include <freeflow/io/output_set.h>
 #include <freeflow/io/quiet.h>
 #include <freeflow/io/write_error.h>
@@ -50,6 +51,7 @@ int run_program(const std::string& name, const std::function<int()>& work) {
         name,
         "this CPU has no AVX2 and FMA; build FreeFlow on this machine with -DFREEFLOW_NATIVE=ON",
         work_failed);
+  serve_hdf5_reading();
   silence_foreign_readers();
   std::signal(SIGINT, on_signal);
   std::signal(SIGTERM, on_signal);

@@ -1,7 +1,5 @@
 #include <freeflow/io/transform_check.h>
 
-#include <itk_H5Cpp.h>
-
 #include <array>
 #include <cmath>
 #include <fstream>
@@ -14,11 +12,8 @@
 
 namespace freeflow {
 
-namespace {
-
-/// fixed: of a displacement field its sizes, origin, spacing and direction.
-void check_numbers(const std::string& path, const std::string& type,
-                   const std::vector<double>& fixed, std::uint64_t parameters) {
+void check_transform_numbers(const std::string& path, const std::string& type,
+                             const std::vector<double>& fixed, std::uint64_t parameters) {
   for (const double v : fixed)
     if (!std::isfinite(v))
       fail_reading(path, "its " + type + " has a fixed parameter that is not finite");
@@ -42,8 +37,6 @@ void check_numbers(const std::string& path, const std::string& type,
   if (!(std::abs(volume) > 0.1))
     fail_reading(path, "its displacement field has axes that span no volume");
 }
-
-}  // namespace
 
 void check_matlab_transform(const std::string& path, std::uint64_t bytes) {
   // ITK allocates whatever size is declared: every matrix must lie within the file and be one of
@@ -92,62 +85,8 @@ void check_text_transform(const std::string& path) {
     } else if (key == "FixedParameters:") {
       std::vector<double> fixed;
       while (words >> word) fixed.push_back(std::strtod(word.c_str(), nullptr));
-      check_numbers(path, type, fixed, parameters);
+      check_transform_numbers(path, type, fixed, parameters);
     }
-  }
-}
-
-namespace {
-
-/// Keeps HDF5 from printing what it throws, until the end of the scope.
-class QuietHdf5 {
- public:
-  QuietHdf5() {
-    H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
-    H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
-  }
-  ~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
-  QuietHdf5(const QuietHdf5&) = delete;
-  QuietHdf5& operator=(const QuietHdf5&) = delete;
-
- private:
-  H5E_auto2_t function_ = nullptr;
-  void* data_ = nullptr;
-};
-
-}  // namespace
-
-void check_hdf5_transform(const std::string& path) {
-  std::string signature(8, '\0');
-  std::ifstream(path, std::ios::binary).read(signature.data(), std::streamsize(signature.size()));
-  if (signature != "\x89HDF\r\n\x1a\n") fail_reading(path, "it is not an HDF5 file");
-  const QuietHdf5 quiet;
-  try {
-    const H5::H5File file(path, H5F_ACC_RDONLY);
-    const H5::Group group = file.openGroup("TransformGroup");
-    for (hsize_t i = 0; i < group.getNumObjs(); ++i) {
-      const H5::Group one = group.openGroup(group.getObjnameByIdx(i));
-      const auto numbers =
-          [&](const std::string& name) {  // ITK's old files spell them without an s
-            return one.openDataSet(one.nameExists("Transform" + name) ? "Transform" + name
-                                                                      : "Tranform" + name);
-          };
-      if (!one.nameExists("TransformFixedParameters") && !one.nameExists("TranformFixedParameters"))
-        continue;  // a composite's head
-      std::string type;
-      const H5::DataSet name = one.openDataSet("TransformType");
-      name.read(type, name.getStrType());
-      const H5::DataSet fixed = numbers("FixedParameters");
-      const hssize_t count = fixed.getSpace().getSimpleExtentNpoints();
-      if (count < 0 || count > 1 << 20)
-        fail_reading(path, "it has more fixed parameters than a transform can have");
-      std::vector<double> values(std::size_t(count), 0.0);
-      if (count > 0) fixed.read(values.data(), H5::PredType::NATIVE_DOUBLE);
-      check_numbers(path, type, values,
-                    std::uint64_t(numbers("Parameters").getSpace().getSimpleExtentNpoints()));
-    }
-  } catch (const H5::Exception&) {
-    fail_reading(path, "it is damaged, or holds no transform of ITK's");
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace freeflow {
 
@@ -12,6 +13,10 @@ namespace freeflow {
 /// whose grid is no grid.
 void check_matlab_transform(const std::string& path, std::uint64_t bytes);
 void check_text_transform(const std::string& path);
-void check_hdf5_transform(const std::string& path);
+
+/// The same of the numbers of a transform of ITK's name `type`. fixed: of a displacement field its
+/// sizes, origin, spacing and direction.
+void check_transform_numbers(const std::string& path, const std::string& type,
+                             const std::vector<double>& fixed, std::uint64_t parameters);
 
 }  // namespace freeflow

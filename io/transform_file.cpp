@@ -3,7 +3,6 @@
 #include <itkAffineTransform.h>
 #include <itkCompositeTransform.h>
 #include <itkDisplacementFieldTransform.h>
-#include <itkHDF5TransformIO.h>
 #include <itkMatlabTransformIO.h>
 #include <itkTransformFactory.h>
 #include <itkTranslationTransform.h>
@@ -18,6 +17,8 @@
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/transform_check.h>
+#include <freeflow/io/transforms/hdf5.h>
+#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -37,9 +38,7 @@ TransformIo::Pointer make_io(const std::string& path) {
   // ANTs has written affines under the name of the base class, which ITK's own list lacks.
   itk::TransformFactory<itk::MatrixOffsetTransformBase<double, 3, 3>>::RegisterTransform();
   TransformIo::Pointer io;
-  if (is_hdf5(path))
-    io = itk::HDF5TransformIOTemplate<double>::New().GetPointer();
-  else if (is_text_format(path))
+  if (is_text_format(path))
     io = itk::TxtTransformIOTemplate<double>::New().GetPointer();
   else
     io = itk::MatlabTransformIOTemplate<double>::New().GetPointer();
@@ -117,6 +116,26 @@ FileTransform chained(const std::string& path, const Transforms& transforms) {
   return chain;
 }
 
+/// x -> affine(x + u(x)), if it is of that form.
+FileTransform displaced_then_mapped(const std::string& path, HostTransform chain) {
+  FileTransform transform;
+  bool mapped = false;
+  for (auto& step : chain.steps) {
+    if (const auto* affine = std::get_if<Eigen::Affine3d>(&step)) {
+      transform.affine = *affine * transform.affine;
+      mapped = true;
+      continue;
+    }
+    if (transform.displacement)
+      fail_reading(path, "it holds two displacement fields; compose them first");
+    if (mapped)
+      fail_reading(path, "it maps linearly before it displaces; only the other order can be used");
+    transform.displacement = std::move(std::get<HostField>(step));
+    transform.displacement->warnings = chain.warnings;
+  }
+  return transform;
+}
+
 bool is_known_format(const std::string& path) {
   return is_text_format(path) || is_hdf5(path) || has_extension(path, ".mat");
 }
@@ -125,9 +144,8 @@ constexpr const char* unknown_format =
     "its extension names no known transform format; use .mat, .tfm, .txt or .h5";
 
 FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
-  if (is_hdf5(path))
-    check_hdf5_transform(path);
-  else if (is_text_format(path))
+  if (is_hdf5(path)) return displaced_then_mapped(path, read_hdf5(path));
+  if (is_text_format(path))
     check_text_transform(path);
   else
     check_matlab_transform(path, bytes);
@@ -147,8 +165,7 @@ FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
     throw;
   } catch (const std::exception&) {  // ITK's own, and what the standard library throws at names
                                      // that ITK does not check
-    fail_reading(path, std::string(is_hdf5(path) ? "it is damaged, or " : "") +
-                           "ITK finds no transform in it that it knows");
+    fail_reading(path, "ITK finds no transform in it that it knows");
   }
 }
 
@@ -181,6 +198,7 @@ Eigen::Affine3d read_affine(const std::string& path) {
 void write_affine(const std::string& path, const Eigen::Affine3d& affine,
                   const Eigen::Vector3d& center) {
   if (!is_known_format(path)) fail_writing(path, unknown_format);
+  if (is_hdf5(path)) return write_hdf5(path, {{affine}, {}});
   using Affine = itk::AffineTransform<double, 3>;
   Affine::MatrixType matrix;
   Affine::InputPointType point;
@@ -200,8 +218,14 @@ void write_affine(const std::string& path, const Eigen::Affine3d& affine,
     io->SetTransformList(transforms);
     io->Write();
   } catch (const itk::ExceptionObject&) {
-    fail_writing(path, "its folder is missing or not writable");
+    fail_cut_short(path);
   }
+  // ITK does not say that the disk was full.
+  try {
+    if (read_affine(path).isApprox(affine, 1e-9)) return;
+  } catch (const IoError&) {
+  }
+  fail_cut_short(path);
 }
 
 }  // namespace freeflow

@@ -1,0 +1,24 @@
+// Private to io: the transforms in an .h5 file as ITK stores them, numbers by name. libhdf5 follows
+// whatever a damaged file says, into memory that is not there or for ever; so a program reads such
+// files in a process of its own (hdf5_process.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace freeflow {
+
+struct StoredTransform {
+  std::string type;  ///< ITK's name of the class: AffineTransform_double_3_3
+  std::vector<double> fixed, parameters;
+};
+
+/// In the file's order, of a composite its head (no numbers) before its parts. Throws IoError for
+/// a file that is damaged, or whose numbers cannot be what their type says.
+std::vector<StoredTransform> read_stored_transforms(const std::string& path);
+
+/// Throws IoError, WriteError.
+void write_stored_transforms(const std::string& path,
+                             const std::vector<StoredTransform>& transforms);
+
+}  // namespace freeflow
