@@ -65,8 +65,14 @@ FileFormat format_to_write(const std::string& path) {
 std::uint64_t size_of_readable_file(const std::string& path) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) fail_reading(path, "there is no such file");
+  if (status.type() == std::filesystem::file_type::not_found)
+    fail_reading(path, std::filesystem::is_symlink(std::filesystem::symlink_status(path, error))
+                           ? "it is a link to a file that is not there"
+                           : "there is no such file");
+  if (status.type() == std::filesystem::file_type::none) fail_reading(path, error.message());
   if (std::filesystem::is_directory(status)) fail_reading(path, "it is a folder, not a file");
+  if (!std::filesystem::is_regular_file(status))
+    fail_reading(path, "it is not a regular file but a pipe or a device");
   errno = 0;
   if (!std::ifstream(path, std::ios::binary))
     fail_reading(path, errno ? std::strerror(errno) : "it cannot be opened");

@@ -1,5 +1,5 @@
-// Private to io: which format a file name means, the checks that all readers share, and the two
-// forms of an IoError.
+// Private to io and the programs: which format a file name means, the checks that all readers
+// share, and the two forms of an IoError.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,8 @@ FileFormat format_to_write(const std::string& path);
 /// True when `path` ends with `extension` (lower case, with its dot), whatever the case of `path`.
 bool has_extension(const std::string& path, const std::string& extension);
 
-/// Size in bytes. Throws IoError when the file is missing, a directory, unreadable or empty.
+/// Size in bytes. Throws IoError when the file is missing, unreadable, empty, or no regular file (a
+/// pipe would make its reader wait for ever).
 std::uint64_t size_of_readable_file(const std::string& path);
 
 /// The product of the sizes. Throws IoError when one is not positive or when there are more voxels
