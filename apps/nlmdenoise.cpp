@@ -13,6 +13,7 @@
 #include <apps/report.h>
 #include <apps/surface_input.h>
 #include <apps/surface_report.h>
+#include <apps/threads.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
 #include <freeflow/io/output_set.h>
@@ -130,7 +131,7 @@ void check(DenoiseOptions& o) {
   o.means.c2 = number_or("auto", o.c2, "--c2 '" + o.c2 + "' is not a number or auto");
   o.means.search_radius = number_or(
       "none", o.radius, "--search-radius '" + o.radius + "' is not a number of voxels or none");
-  require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
+  require_threads(o.threads);
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   o.means.validate();
   o.surface.margin = int(std::ceil(o.means.band)) + o.means.patch / 2 + 1;

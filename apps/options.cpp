@@ -1,4 +1,5 @@
 #include <apps/options.h>
+#include <apps/threads.h>
 
 #include <algorithm>
 #include <charconv>
@@ -332,7 +333,7 @@ void validate(const CommonOptions& o) {
   require(o.init.size() == 1 ||
               (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
           "--init takes one start, or a displacement field and then an affine");
-  require(o.threads >= 0 && o.threads <= 1024, "--threads must lie between 0 and 1024");
+  require_threads(o.threads);
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   parse_interpolation(o.interpolation);
   intensity_options(o);

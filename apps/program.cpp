@@ -1,9 +1,18 @@
 #include <apps/field_names.h>
 #include <apps/program.h>
+#include <apps/threads.h>
 
+#include <fcntl.h>
+#include <omp.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
+#include <iostream>
 #include <new>
+#include <system_error>
 
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/error.h>
@@ -16,15 +25,65 @@ namespace freeflow::apps {
 
 namespace {
 
-volatile std::sig_atomic_t interrupted_by_signal = 0;
+volatile std::sig_atomic_t received_signal = 0;
 
-// Only a flag: the work looks at it every iteration, and what was staged has to be removed whatever
-// else comes.
-void on_signal(int) { interrupted_by_signal = 1; }
+// Only its number: the work looks at it every iteration, and what was staged has to be removed
+// whatever else comes.
+void on_signal(int number) { received_signal = number; }
+
+struct SignalName {
+  int number;
+  const char* name;
+};
+/// What people, terminals and batch systems (before a limit of time) end programs with.
+constexpr SignalName ending_signals[] = {
+    {SIGINT, "SIGINT"},   {SIGTERM, "SIGTERM"}, {SIGHUP, "SIGHUP"},  {SIGQUIT, "SIGQUIT"},
+    {SIGUSR1, "SIGUSR1"}, {SIGUSR2, "SIGUSR2"}, {SIGXCPU, "SIGXCPU"}};
+
+void install_handlers() {
+  const bool nohup = std::signal(SIGHUP, SIG_IGN) == SIG_IGN;
+  for (const SignalName& ending : ending_signals)
+    if (ending.number != SIGHUP || !nohup) std::signal(ending.number, on_signal);
+  // A pipe that nobody reads any more and a file at its limit are errors of writing like others.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+/// A file that is opened while one of the three is closed would get what is printed.
+void occupy_standard_streams() {
+  for (int stream = 0; stream < 3; ++stream)
+    if (fcntl(stream, F_GETFD) < 0)
+      open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // using it stays an error
+}
+
+/// OMP_NUM_THREADS may say anything; what no machine has means all that this one has.
+void cap_threads() {
+  const int asked = omp_get_max_threads();
+  if (asked < 1 || asked > most_threads) omp_set_num_threads(omp_get_num_procs());
+}
 
 int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
   std::fprintf(stderr, "%s: %s\n", name.c_str(), without_staging(translated(sentence)).c_str());
   return status;
+}
+
+int end_interrupted(const std::string& name) {
+  std::string by;
+  for (const SignalName& ending : ending_signals)
+    if (ending.number == received_signal && ending.number != SIGINT)
+      by = std::string(" by ") + ending.name;
+  const int number = received_signal ? received_signal : SIGINT;
+  return fail(name, "interrupted" + by + "; nothing was written", ExitStatus(128 + number));
+}
+
+/// What was printed must have arrived.
+int end(const std::string& name, int status) {
+  std::cout.flush();
+  const bool printed = std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout;
+  if (printed || status != done) return status;
+  if (errno == EPIPE) return work_failed;  // who read it has left, and knows
+  return fail(name, std::string("cannot write to standard output: ") + std::strerror(errno),
+              work_failed);
 }
 
 /// The library is compiled for x86-64-v3; without this check an older CPU would end in "illegal
@@ -39,7 +98,7 @@ bool cpu_is_supported() {
 
 }  // namespace
 
-bool interrupt_requested() { return interrupted_by_signal != 0; }
+bool interrupt_requested() { return received_signal != 0; }
 
 void stop_if_interrupted() {
   if (interrupt_requested()) throw Cancelled{};
@@ -51,20 +110,25 @@ int run_program(const std::string& name, const std::function<int()>& work) {
         name,
         "this CPU has no AVX2 and FMA; build FreeFlow on this machine with -DFREEFLOW_NATIVE=ON",
         work_failed);
-  serve_hdf5_reading();
   silence_foreign_readers();
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  serve_hdf5_reading();
+  occupy_standard_streams();
+  install_handlers();
+  cap_threads();
   try {
-    return work();
+    return end(name, work());
   } catch (const Cancelled&) {
-    return fail(name, "interrupted; nothing was written", interrupted);
+    return end_interrupted(name);
   } catch (const InvalidArgument& e) {
     return fail(name, e.what(), unusable_input);
   } catch (const WriteError& e) {
     return fail(name, e.what(), work_failed);
   } catch (const IoError& e) {
     return fail(name, e.what(), unusable_input);
+  } catch (const std::system_error& e) {
+    if (e.code() != std::errc::resource_unavailable_try_again)
+      return fail(name, e.what(), work_failed);
+    return fail(name, no_more_threads, work_failed);
   } catch (const std::bad_alloc&) {
     return fail(name, "out of memory; resample the images to a coarser grid", work_failed);
   } catch (const std::exception& e) {

@@ -8,13 +8,13 @@
 
 namespace freeflow::apps {
 
-enum ExitStatus { done = 0, work_failed = 1, unusable_input = 2, interrupted = 130 };
+enum ExitStatus { done = 0, work_failed = 1, unusable_input = 2 };
 
 /// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr
-/// and a status. Installs the handler of Ctrl-C.
+/// and a status, 128 and its number for a signal that ended it. Installs the handlers of signals.
 int run_program(const std::string& name, const std::function<int()>& work);
 
-/// True once Ctrl-C (SIGINT) or SIGTERM has come.
+/// True once Ctrl-C (SIGINT), SIGTERM or another signal that ends programs has come.
 bool interrupt_requested();
 /// Throws Cancelled then.
 void stop_if_interrupted();

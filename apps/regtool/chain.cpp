@@ -6,6 +6,7 @@
 #include <apps/bids.h>
 #include <apps/program.h>
 #include <apps/regtool/chain_memory.h>
+#include <apps/threads.h>
 #include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
 
@@ -38,6 +39,7 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
       return false;
     }
     po::notify(found);
+    require_threads(found["threads"].as<int>());
   } catch (const po::error& e) {
     throw InvalidArgument(std::string(e.what()) + "; see regtool " + argv[0] + " --help");
   }
