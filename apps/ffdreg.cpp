@@ -81,9 +81,12 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found))
     return done;
-  validate(o.common);
-  protect_inputs(o.common, nonrigid_names(o.common));
-  return run_nonrigid("ffdreg", o.common, found, library_options(o));
+  const FfdOptions ffd = with_config_named(found, [&] {
+    validate(o.common);
+    protect_inputs(o.common, nonrigid_names(o.common));
+    return library_options(o);
+  });
+  return run_nonrigid("ffdreg", o.common, found, ffd);
 }
 
 }  // namespace

@@ -201,10 +201,13 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found))
     return done;
-  validate(o.common);
-  protect_inputs(o.common, nonrigid_names(o.common));
-  refuse_unused(found, o);
-  return run_nonrigid("fluidreg", o.common, found, library_options(o));
+  const NonrigidModel model = with_config_named(found, [&]() -> NonrigidModel {
+    validate(o.common);
+    protect_inputs(o.common, nonrigid_names(o.common));
+    refuse_unused(found, o);
+    return library_options(o);
+  });
+  return run_nonrigid("fluidreg", o.common, found, model);
 }
 
 }  // namespace

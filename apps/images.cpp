@@ -2,12 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <functional>
 #include <future>
 #include <limits>
+#include <numbers>
 
+#include <apps/regtool/chain_checks.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/transform_file.h>
+#include <freeflow/registration/linear/linear.h>
+
+#include <Eigen/SVD>
 
 namespace freeflow::apps {
 
@@ -156,6 +162,27 @@ Masks DeviceInputs::masks() const {
   return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask};
 }
 
+namespace {
+
+/// A field in another unit, or of another space, is no start: it would count as no displacement
+/// wherever it does not lie.
+void check_start(const std::string& path, const FileTransform& start, const Inputs& inputs) {
+  const HostTransform chain{{*start.displacement, start.affine}, {}};
+  const Geometry &fixed = inputs.fixed_image().geometry, &moving = inputs.moving_image().geometry;
+  check_values(path, chain);
+  const double share = check_overlap({{path}}, {chain}, fixed, moving);
+  const auto volume = [](const Geometry& g) { return g.spacing.prod() * double(g.extent.count()); };
+  if (share >= LinearOptions{}.smallest_overlap * std::min(1.0, volume(moving) / volume(fixed)))
+    return;
+  char percent[32];
+  std::snprintf(percent, sizeof percent, "%.2g", 100 * share);
+  throw RegistrationError("the images do not overlap enough at the start that --init '" + path +
+                          "' gives (" + percent +
+                          " % of the fixed voxels fall on the moving image)");
+}
+
+}  // namespace
+
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs) {
   FileTransform start;
   if (init[0] == "center") {
@@ -174,9 +201,11 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
                 "antsApplyTransforms takes them");
     start.affine = read_affine(init[1]) * start.affine;
   }
-  if (start.displacement)
+  if (start.displacement) {
+    check_start(init[0], start, inputs);
     inputs.warnings.insert(inputs.warnings.end(), start.displacement->warnings.begin(),
                            start.displacement->warnings.end());
+  }
   return start;
 }
 
@@ -186,6 +215,21 @@ Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inp
           "--init '" + init[0] +
               "' holds a displacement; a linear registration starts from a linear transform");
   return start.affine;
+}
+
+std::vector<std::string> said_of_rotation(const Eigen::Affine3d& start,
+                                          const Eigen::Affine3d& found, Inputs& inputs) {
+  const Eigen::Matrix3d change = found.linear() * start.linear().inverse();
+  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(change, Eigen::ComputeFullU | Eigen::ComputeFullV);
+  const Eigen::Matrix3d rotation = svd.matrixU() * svd.matrixV().transpose();
+  const double degrees =
+      std::acos(std::clamp((rotation.trace() - 1) / 2, -1.0, 1.0)) * 180 / std::numbers::pi;
+  if (degrees <= 90) return {};
+  inputs.warnings.push_back(
+      "the images match best turned by " + std::to_string(std::lround(degrees)) +
+      " degrees: does one lie mirrored, or say wrongly where left and up are? "
+      "(regtool info says what a header claims)");
+  return {inputs.warnings.back()};
 }
 
 }  // namespace freeflow::apps

@@ -56,4 +56,9 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
 /// The same where only a linear start is of use. Throws InvalidArgument for a displacement.
 Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inputs);
 
+/// A sentence where a linear registration turned the images by more than a right angle against its
+/// start, as it does with mirrored data; it joins the inputs' warnings.
+std::vector<std::string> said_of_rotation(const Eigen::Affine3d& start,
+                                          const Eigen::Affine3d& found, Inputs& inputs);
+
 }  // namespace freeflow::apps

@@ -90,17 +90,23 @@ LinearOptions library_options(const LinregOptions& o) {
   return linear;
 }
 
+void check(const CommonOptions& o) {
+  validate(o);
+  require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
+  require(o.start == CommonOptions{}.start,
+          "--start is of ffdreg and fluidreg; linreg's is --init");
+  protect_inputs(o, linear_names(o));
+}
+
 int run(int argc, char** argv) {
   LinregOptions o;
   po::variables_map found;
   if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found))
     return done;
-  validate(o.common);
-  require(o.common.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
-  require(o.common.start == CommonOptions{}.start,
-          "--start is of ffdreg and fluidreg; linreg's is --init");
-  protect_inputs(o.common, linear_names(o.common));
-  LinearOptions linear = library_options(o);
+  LinearOptions linear = with_config_named(found, [&] {
+    check(o.common);
+    return library_options(o);
+  });
   const Interpolation interpolation = parse_interpolation(o.common.interpolation);
   Context ctx(Device::parse(o.common.device), o.common.threads);
   Outputs outputs(linear_names(o.common));
@@ -111,6 +117,8 @@ int run(int argc, char** argv) {
   for (const std::string& warning : idle_options(o.common, found))
     inputs.warnings.push_back(warning);
   linear.initial = initial_affine(o.common.init, inputs);
+  warn_of_folder(o.common.output, inputs.warnings);
+  warn_of_older_outputs(o.common, outputs.names, inputs.warnings);
   print_warnings("linreg", inputs.warnings, o.common);
   const RegistrationInputs sizes = inputs.sizes();
   const std::size_t predicted = predict_bytes(ctx, sizes, linear);
@@ -125,6 +133,7 @@ int run(int argc, char** argv) {
   const LinearResult result =
       register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
   print_warnings("linreg", translated(result.warnings), o.common);
+  print_warnings("linreg", said_of_rotation(linear.initial, result.affine, inputs), o.common);
   seconds.linear = watch.lap();
 
   on_device.restore(ctx, inputs);

@@ -45,7 +45,7 @@ const std::vector<std::string> written_files = {"sdf.nii.gz", "mask.nii.gz", "su
 struct DenoiseOptions {
   SurfaceInputOptions surface;
   NonlocalMeansOptions means;
-  std::string output, strategy = "auto", c2 = "auto", radius = "none", device = "auto";
+  std::string output, config, strategy = "auto", c2 = "auto", radius = "none", device = "auto";
   int threads = 0;
   bool verbose = false, quiet = false, free_volume = false;
 };
@@ -102,7 +102,7 @@ po::options_description all_options(DenoiseOptions& o) {
        "where to compute; auto takes the first GPU")  //
       ("threads", number(o.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
-      ("config", po::value<std::string>()->value_name("FILE"),
+      ("config", po::value(&o.config)->value_name("FILE"),
        "INI file with any of these options; flags win")                                          //
       ("verbose,v", po::bool_switch(&o.verbose), "progress even when stderr is not a terminal")  //
       ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings")                      //
@@ -134,8 +134,10 @@ void check(DenoiseOptions& o) {
   require_threads(o.threads);
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   o.means.validate();
+  require(o.means.band <= 100, "--band must lie between 0 and 100 voxels");
+  require(o.means.iterations <= 100000, "--iterations must lie between 0 and 100000");
   o.surface.margin = int(std::ceil(o.means.band)) + o.means.patch / 2 + 1;
-  protect_inputs(o.output, {o.surface.input}, written_files);
+  protect_inputs(o.output, {o.surface.input, o.config}, written_files);
 }
 
 /// Lines on stderr as the other programs print them.
@@ -209,7 +211,7 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "nlmdenoise", summary, example, all_options(o), found))
     return done;
-  check(o);
+  with_config_named(found, [&] { check(o); });
   Context ctx(Device::parse(o.device), o.threads);
   OutputSet outputs(o.output);
   Stopwatch watch;
@@ -217,6 +219,7 @@ int run(int argc, char** argv) {
   SurfaceInput input = read_surface(ctx, o.surface);
   const Geometry grid = input.distance.geometry();
   const std::vector<std::uint8_t> inside_before = inside_of(input.distance.to_host(ctx));
+  warn_of_folder(o.output, input.warnings);
   const double reading = watch.lap();
   stop_if_interrupted();
   auto topology_before =

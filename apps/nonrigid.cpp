@@ -66,6 +66,8 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
     if (common.linear != "none")
       inputs.warnings.push_back("--init gives a displacement, so there is no linear stage");
   }
+  warn_of_folder(common.output, inputs.warnings);
+  warn_of_older_outputs(common, outputs.names, inputs.warnings);
   print_warnings(program, inputs.warnings, common);
 
   Progress progress(common.similarity, work_per_level(inputs.fixed_image().geometry, options.model),
@@ -87,7 +89,10 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
 
   const RegistrationResult result = register_images(ctx, on_device.fixed, on_device.moving, options,
                                                     on_device.masks(), &progress);
-  if (result.linear) print_warnings(program, translated(result.linear->warnings), common);
+  if (result.linear) {
+    print_warnings(program, translated(result.linear->warnings), common);
+    print_warnings(program, said_of_rotation(start.affine, result.linear->affine, inputs), common);
+  }
   print_warnings(program, translated(result.warnings), common);
   seconds.linear = result.linear ? result.linear->seconds : 0;
   seconds.nonrigid = result.nonrigid_seconds;

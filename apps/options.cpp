@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/file_checks.h>
 
 namespace po = boost::program_options;
 
@@ -97,7 +98,7 @@ po::options_description common_options(CommonOptions& v) {
        "where to compute; auto takes the first GPU")  //
       ("threads", number(v.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
-      ("config", po::value<std::string>()->value_name("FILE"),
+      ("config", po::value(&v.config)->value_name("FILE"),
        "INI file with any of these options; flags win")                                          //
       ("list-schemes", "print the histogram and ratio schemes")                                  //
       ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")  //
@@ -155,10 +156,13 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
     }
     if (found.count("config")) {
       const auto path = found["config"].as<std::string>();
+      size_of_readable_file(path);
       std::ifstream file(path);
-      require(bool(file) && file.peek() != std::ifstream::traits_type::eof(),
-              "cannot read the configuration '" + path + "', or it is empty");
-      po::store(po::parse_config_file(file, options), found);
+      try {
+        po::store(po::parse_config_file(file, options), found);
+      } catch (const po::error& e) {
+        throw InvalidArgument("in '" + path + "': " + sentence(program, e));
+      }
     }
     po::notify(found);
   } catch (const po::error& e) {
@@ -262,6 +266,17 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
   }
 }
 
+void warn_of_folder(const std::string& prefix, std::vector<std::string>& warnings) {
+  std::error_code none;
+  const std::string last = std::filesystem::path(prefix).filename().string();
+  if (last.empty() || last == "." || last == ".." || !std::filesystem::is_directory(prefix, none))
+    return;
+  warnings.push_back("'" + prefix +
+                     "' is a folder, and the outputs lie beside it with names that begin like its; "
+                     "-o " +
+                     prefix + "/ puts them into it");
+}
+
 std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {
   const std::vector<SimilarityTerm> terms = similarity_choice(o).terms();
   const auto uses = [&](SimilarityKind kind) {
@@ -335,6 +350,9 @@ void validate(const CommonOptions& o) {
           "--init takes one start, or a displacement field and then an affine");
   require_threads(o.threads);
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
+  require(o.lncc_radius >= 1 && o.lncc_radius <= 64,
+          "--lncc-radius must lie between 1 and 64 voxels");
+  require(o.cr_border >= 0 && o.cr_border < 1e6, "--cr-border must lie between 0 and 1e6 mm");
   parse_interpolation(o.interpolation);
   intensity_options(o);
 }

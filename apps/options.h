@@ -18,7 +18,8 @@ struct CommonOptions {
   std::vector<std::string> fixed, moving;    ///< a file for each channel
   std::vector<std::string> channel_weights;  ///< numbers, or lists of them
   std::string output;
-  std::string bids;  ///< FROM:TO, or empty
+  std::string bids;    ///< FROM:TO, or empty
+  std::string config;  ///< FILE, or empty
   std::string fixed_mask, moving_mask;
   std::string background, clip;  ///< a number; LOW,HIGH; or empty
   std::vector<std::string> init = {"identity"};
@@ -48,6 +49,18 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
                         const std::string& summary, const std::string& example,
                         const boost::program_options::options_description& options,
                         boost::program_options::variables_map& found);
+
+/// Checks of options, run so that their sentence names the file that some of them come from.
+template <class Check>
+auto with_config_named(const boost::program_options::variables_map& found, const Check& check) {
+  try {
+    return check();
+  } catch (const InvalidArgument& e) {
+    if (!found.count("config")) throw;
+    throw InvalidArgument(std::string(e.what()) + " (options of '" +
+                          found["config"].as<std::string>() + "' are among them)");
+  }
+}
 
 /// What a word of an option stands for. Throws InvalidArgument with the words there are.
 template <class T>
@@ -87,6 +100,9 @@ inline void print_warnings(const std::string& program, const std::vector<std::st
                            const CommonOptions& o) {
   print_warnings(program, warnings, o.quiet);
 }
+
+/// A sentence where the prefix is a folder's name and the user may have meant the folder.
+void warn_of_folder(const std::string& prefix, std::vector<std::string>& warnings);
 
 /// Checks what can be checked before reading anything: required files are named, words are known.
 void validate(const CommonOptions& o);

@@ -1,6 +1,8 @@
 #include <apps/output_names.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <filesystem>
 
 #include <apps/bids.h>
 
@@ -69,8 +71,24 @@ OutputNames linear_names(const CommonOptions& o) {
   return plain_names(o, "", "");
 }
 
+void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
+                           std::vector<std::string>& warnings) {
+  std::vector<std::string> others = nonrigid_names(o).all(), own = names.all();
+  for (const std::string& name : linear_names(o).all()) others.push_back(name);
+  std::string left;
+  for (const std::string& name : others) {
+    std::error_code none;
+    if (std::ranges::find(own, name) == own.end() &&
+        std::filesystem::exists(names.prefix + name, none))
+      left += (left.empty() ? "'" : ", '") + names.prefix + name + "'";
+  }
+  if (!left.empty())
+    warnings.push_back("of an earlier run, and no part of what is written now: " + left +
+                       "; remove it, or take another prefix");
+}
+
 void protect_inputs(const CommonOptions& o, const OutputNames& names) {
-  std::vector<std::string> inputs = {o.fixed_mask, o.moving_mask};
+  std::vector<std::string> inputs = {o.fixed_mask, o.moving_mask, o.config};
   inputs.insert(inputs.end(), o.fixed.begin(), o.fixed.end());
   inputs.insert(inputs.end(), o.moving.begin(), o.moving.end());
   inputs.insert(inputs.end(), o.init.begin(), o.init.end());

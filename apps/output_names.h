@@ -27,6 +27,11 @@ struct OutputNames {
 OutputNames nonrigid_names(const CommonOptions& o);
 OutputNames linear_names(const CommonOptions& o);
 
+/// A sentence that names the files which another program (linreg after ffdreg, or the reverse)
+/// wrote with this prefix and which this one leaves where they are.
+void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
+                           std::vector<std::string>& warnings);
+
 /// An output that is one of the inputs would destroy it: throws InvalidArgument then.
 void protect_inputs(const CommonOptions& o, const OutputNames& names);
 

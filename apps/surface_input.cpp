@@ -97,6 +97,22 @@ void make_mask(const SurfaceInputOptions& o, const Census& census, std::vector<f
   for (float& v : voxels) v = v == wanted ? 1.0f : 0.0f;
 }
 
+/// Of the voxels, how many have a neighbour on the other side of 0: few where values are distances.
+double share_at_the_surface(const std::vector<float>& d, const Geometry& g) {
+  const Extent n = g.extent;
+  const std::size_t step[3] = {1, std::size_t(n.x), std::size_t(n.x) * n.y};
+  std::size_t crossed = 0, all = 0;
+  for (int z = 0; z + 1 < n.z; ++z)
+    for (int y = 0; y + 1 < n.y; ++y)
+      for (int x = 0; x + 1 < n.x; ++x, ++all) {
+        const std::size_t i = step[2] * std::size_t(z) + step[1] * std::size_t(y) + std::size_t(x);
+        bool here = false;
+        for (const std::size_t one : step) here = here || (d[i] < 0) != (d[i + one] < 0);
+        crossed += here;
+      }
+  return all > 0 ? double(crossed) / double(all) : 0;
+}
+
 /// Mean length of the gradient of a distance where it changes sign.
 double mean_gradient(const std::vector<float>& d, const Geometry& g) {
   const Extent n = g.extent;
@@ -128,6 +144,15 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
   require(census.low < census.high, "'" + o.input + "' holds the value " + number(census.low) +
                                         " alone: there is no surface in it");
   input.kind = kind_of(o, census, input.notes);
+  if (input.kind == "sdf" && o.kind == "auto") {
+    const double share = share_at_the_surface(image.voxels, image.geometry);
+    require(share <= 0.5, "'" + o.input +
+                              "' has values of both signs, as signed distances do, but its surface "
+                              "would pass " +
+                              number(std::round(100 * share)) +
+                              " % of its voxels: say what it is with --input-kind, or where the "
+                              "surface of a grey image lies with --iso");
+  }
   require_free(
       ctx, predict_surface_bytes(ctx, image.geometry), "the denoising",
       "close other programs, crop the image to the object, or resample it to a coarser grid");
@@ -143,7 +168,7 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
                 number(census.low) + " and " + number(census.high));
     input.distance = signed_distance(ctx, to_volume(ctx, image), *o.iso, Inside::above);
   } else {
-    require(census.low <= 0 && census.high > 0,
+    require(census.low < 0 && census.high > 0,
             "the signed distances in '" + o.input + "' have one sign: there is no surface in it");
     const double slope = mean_gradient(image.voxels, image.geometry);
     for (float& v : image.voxels)

@@ -51,8 +51,7 @@ class Reader {
     StoredTransform transform;
     const H5::DataSet name = one.openDataSet("TransformType");
     name.read(transform.type, name.getStrType());
-    if (!one.nameExists("TransformFixedParameters") && !one.nameExists("TranformFixedParameters"))
-      return transform;  // a composite's head
+    if (transform.type.starts_with("CompositeTransform")) return transform;  // it has no numbers
     transform.fixed = numbers(one, "FixedParameters");
     transform.parameters = numbers(one, "Parameters");
     check_transform_numbers(path_, transform.type, transform.fixed, transform.parameters.size());

@@ -147,6 +147,8 @@ void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
     fail_reading(header.path, std::string("its lengths are in ") +
                                   (length_unit == 1 ? "metres" : "micrometres") +
                                   "; convert it to millimetres");
+  for (int axis = 0; axis < 3; ++axis)
+    header.voxel_size[axis] = load<float>(raw + 80 + 4 * axis, header.swapped);
   header.qform = qform_of(raw, header.swapped);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) {
@@ -181,7 +183,10 @@ NiftiStart read_nifti_start(const std::string& path) {
   name_files(header);
   size_of_readable_file(header.header_path);
   size_of_readable_file(header.data_path);
-  if (ByteSource(path, header.header_path).read(start.bytes.data(), header_bytes) < header_bytes)
+  ByteSource source(path, header.header_path);
+  if (source.compressed() && has_extension(path, ".nii"))
+    fail_reading(path, "it is compressed (gzip), which its name must say: name it .nii.gz");
+  if (source.read(start.bytes.data(), header_bytes) < header_bytes)
     fail_reading(path, "it ends within its header or is not a NIfTI file");
   header.swapped = find_byte_order(path, raw);
   parse_sizes(header, raw);

@@ -34,6 +34,7 @@ struct NiftiHeader {
   int qform_code = 0, sform_code = 0;                   // where 0, the matrix says nothing
   Eigen::Affine3d qform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
   Eigen::Affine3d sform = Eigen::Affine3d::Identity();
+  Eigen::Vector3d voxel_size = Eigen::Vector3d::Ones();  // pixdim, as it stands there
   std::uint64_t data_offset = 0;
   bool swapped = false;  // the other byte order
 

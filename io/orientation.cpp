@@ -45,6 +45,8 @@ double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Ei
 }
 
 Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& warnings) {
+  if (!(header.voxel_size.minCoeff() > 0))
+    fail_reading(header.path, "its header declares a voxel size (pixdim) that is not positive");
   Geometry geometry;
   const std::optional<Geometry> by_itk = itk_geometry(header.header_path, FileFormat::nifti);
   if (by_itk) {

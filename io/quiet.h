@@ -5,8 +5,8 @@
 
 namespace freeflow {
 
-/// Turns ITK's and VTK's warnings off, and what HDF5 says of a damaged file when the process ends.
-/// Process-wide; call it once, before reading.
+/// Turns ITK's and VTK's warnings off and with them std::cerr (stderr stays), and what HDF5 says of
+/// a damaged file when the process ends. Process-wide; call it once, before reading.
 void silence_foreign_readers();
 
 }  // namespace freeflow

@@ -90,6 +90,30 @@ std::uint64_t metaimage_type_bytes(const std::string& path, const std::string& t
   return found->second;
 }
 
+/// Takes MetaIO's words; it reads any other as one of them.
+bool is_true(const std::string& path, const Fields& fields, const std::string& name,
+             const std::string& fallback) {
+  const std::string word = lower(field(fields, name, fallback));
+  const bool yes = word == "true" || word == "t" || word == "1" || word == "yes";
+  const bool no = word == "false" || word == "f" || word == "0" || word == "no";
+  if (!yes && !no)
+    fail_reading(path, "its header is damaged: " + name + " = " + field(fields, name) +
+                           " is neither True nor False");
+  return yes;
+}
+
+/// Three numbers, of which MetaIO takes what there is and forgets the rest of the header.
+void check_spacing(const std::string& path, const Fields& fields, const std::string& name,
+                   std::size_t axes) {
+  if (!fields.contains(name)) return;
+  std::istringstream in(field(fields, name));
+  std::vector<double> values;
+  for (double value; in >> value;) values.push_back(value);
+  if (values.size() < axes || !in.eof())
+    fail_reading(path, "its header is damaged: " + name + " = " + field(fields, name) + " is not " +
+                           std::to_string(axes) + " numbers");
+}
+
 DeclaredData declared_by_metaimage(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   Fields fields;
@@ -102,7 +126,9 @@ DeclaredData declared_by_metaimage(const std::string& path) {
     if (!fields.contains(name))
       fail_reading(path, fields.size() < 3 ? "it is not a MetaImage"
                                            : std::string("its header lacks ") + name);
-  if (lower(field(fields, "BinaryData", "True")).starts_with('f'))
+  for (const char* name : {"BinaryDataByteOrderMSB", "ElementByteOrderMSB"})
+    is_true(path, fields, name, "False");
+  if (!is_true(path, fields, "BinaryData", "True"))
     fail_reading(path, "its voxels are text; save it as binary");
 
   DeclaredData data;
@@ -113,7 +139,9 @@ DeclaredData declared_by_metaimage(const std::string& path) {
   data.voxels = count_voxels(path, sizes);
   data.voxel_bytes =
       metaimage_type_bytes(path, field(fields, "ElementType")) * count_voxels(path, channels);
-  data.compressed = lower(field(fields, "CompressedData", "False")).starts_with('t');
+  for (const char* name : {"ElementSpacing", "ElementSize", "Offset", "Origin", "Position"})
+    check_spacing(path, fields, name, sizes.size());
+  data.compressed = is_true(path, fields, "CompressedData", "False");
   const std::string name = field(fields, "ElementDataFile");
   const auto header_size = integers(field(fields, "HeaderSize", "0"));
   if (lower(name) == "local") {
@@ -147,6 +175,21 @@ std::uint64_t nrrd_type_bytes(const std::string& path, const std::string& type) 
   fail_reading(path, "its voxel type '" + type + "' is not supported; save it as float");
 }
 
+/// Three axes of space with a direction or a spacing each: teem takes a millimetre where there is
+/// none.
+void check_nrrd_axes(const std::string& path, const Fields& fields, std::size_t dimension) {
+  const std::size_t needed = std::min<std::size_t>(3, dimension);
+  const std::string directions = lower(field(fields, "space directions")),
+                    spacings = lower(field(fields, "spacings"));
+  std::istringstream words(spacings);
+  std::size_t given = std::size_t(std::ranges::count(directions, '('));
+  for (std::string word; directions.empty() && words >> word;) given += word != "nan";
+  if ((directions.empty() && spacings.empty()) || given >= needed) return;
+  fail_reading(path, "its header gives " + std::to_string(given) + " of its axes a " +
+                         (directions.empty() ? "spacing" : "direction") +
+                         "; three axes of space are needed");
+}
+
 DeclaredData declared_by_nrrd(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   std::string line;
@@ -169,6 +212,7 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   const auto sizes = integers(field(fields, "sizes"));
   if (sizes.empty()) fail_reading(path, "its header declares no sizes");
   data.voxels = count_voxels(path, sizes);
+  check_nrrd_axes(path, fields, sizes.size());
   const std::string name = field(fields, "data file", field(fields, "datafile"));
   data.file = name.empty() ? path : beside(path, name);
   if (name.empty()) data.offset = in ? std::uint64_t(in.tellg()) : size_of_readable_file(path);

@@ -89,9 +89,10 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
     const std::vector<std::string>& said = chain.transforms.back().warnings;
     warnings.insert(warnings.end(), said.begin(), said.end());
   }
-  if (images.reference && images.image)
-    check_overlap(chain.listed, chain.transforms, *images.reference, *images.image,
-                  images.image_path, warnings);
+  if (images.reference && images.image &&
+      check_overlap(chain.listed, chain.transforms, *images.reference, *images.image) == 0)
+    warnings.push_back("nothing of '" + images.image_path +
+                       "' comes to lie on the reference: is the chain listed in its order?");
   return chain;
 }
 

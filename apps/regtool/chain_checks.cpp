@@ -72,8 +72,8 @@ void require_same_space(const std::string& path, const std::vector<Eigen::Vector
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.2g", 100 * of_reference);
   throw InvalidArgument("'" + path + "' covers " + percent +
-                        " % of the reference, so it is of another space: name the image that it "
-                        "was made for with -r, and list the transforms in their order");
+                        " % of the reference (the fixed image), so it is of another space: name "
+                        "the image that it was made for, and list the transforms in their order");
 }
 
 }  // namespace
@@ -133,10 +133,9 @@ void check_values(const std::string& path, const HostTransform& transform) {
   }
 }
 
-void check_overlap(const std::vector<ListedTransform>& listed,
-                   const std::vector<HostTransform>& transforms, const Geometry& reference,
-                   const Geometry& image, const std::string& image_path,
-                   std::vector<std::string>& warnings) {
+double check_overlap(const std::vector<ListedTransform>& listed,
+                     const std::vector<HostTransform>& transforms, const Geometry& reference,
+                     const Geometry& image) {
   std::vector<Eigen::Vector3d> points = sample_of(reference);
   for (std::size_t i = 0; i < transforms.size(); ++i) {
     HostTransform ordered{transforms[i].steps, {}};
@@ -154,9 +153,7 @@ void check_overlap(const std::vector<ListedTransform>& listed,
       }
     }
   }
-  if (share_inside(points, image) == 0)
-    warnings.push_back("nothing of '" + image_path +
-                       "' comes to lie on the reference: is the chain listed in its order?");
+  return share_inside(points, image);
 }
 
 }  // namespace freeflow::apps

@@ -24,10 +24,9 @@ void check_values(const std::string& path, const HostTransform& transform);
 
 /// Follows a sample of the reference's voxels through the chain (not through the displacements of
 /// inverted fields). Throws InvalidArgument when less than a hundredth of them meets a field, which
-/// is then of another space; a warning when none meets `image`, named `image_path`.
-void check_overlap(const std::vector<ListedTransform>& listed,
-                   const std::vector<HostTransform>& transforms, const Geometry& reference,
-                   const Geometry& image, const std::string& image_path,
-                   std::vector<std::string>& warnings);
+/// is then of another space. Returns the share of the voxels that meets `image`.
+double check_overlap(const std::vector<ListedTransform>& listed,
+                     const std::vector<HostTransform>& transforms, const Geometry& reference,
+                     const Geometry& image);
 
 }  // namespace freeflow::apps
