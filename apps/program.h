@@ -8,7 +8,7 @@
 
 namespace freeflow::apps {
 
-enum ExitStatus { done = 0, work_failed = 1, unusable_input = 2 };
+enum ExitStatus : int { done = 0, work_failed = 1, unusable_input = 2 };
 
 /// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr
 /// and a status, 128 and its number for a signal that ended it. Installs the handlers of signals.

@@ -28,6 +28,7 @@ namespace freeflow {
 namespace {
 
 constexpr const char* path_variable = "FREEFLOW_READ_HDF5";
+constexpr char reader_name[] = "freeflow-read-hdf5";  // in argv[0], and in the list of processes
 bool reads_apart = false;  // of this process, which cannot know whose program it is in
 
 enum class Answer : std::uint64_t { transforms, sentence, out_of_memory };
@@ -105,8 +106,8 @@ class ReadingProcess {
     for (char** one = environ; *one; ++one) environment.push_back(*one);
     environment.push_back(const_cast<char*>(setting.c_str()));
     environment.push_back(nullptr);
-    char name[] = "freeflow-read-hdf5";
-    char* const arguments[] = {name, nullptr};
+    std::string name = reader_name;
+    char* const arguments[] = {name.data(), nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
@@ -175,7 +176,7 @@ class ReadingProcess {
 
 void serve_hdf5_reading() {
   const char* const path = std::getenv(path_variable);
-  if (!path) {
+  if (!path || std::strcmp(program_invocation_name, reader_name) != 0) {
     reads_apart = true;
     return;
   }
