@@ -21,8 +21,6 @@
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 
-extern char** environ;
-
 namespace freeflow {
 
 namespace {

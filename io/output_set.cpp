@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <ranges>
 #include <regex>
 #include <system_error>
 #include <thread>
@@ -42,8 +41,9 @@ void make_folders(const fs::path& folder, std::vector<fs::path>& made) {
 
 void remove_folders(const std::vector<fs::path>& made) {
   std::error_code ignored;
-  for (const fs::path& folder : std::views::reverse(made))
+  std::for_each(made.rbegin(), made.rend(), [&](const fs::path& folder) {
     fs::remove(folder, ignored);  // leaves those that others have filled
+  });
 }
 
 /// To the disk, so that a machine that stops does not put an empty file in the place of a good one;
@@ -129,7 +129,6 @@ void OutputSet::place() {
   require(staging_ && placed_.empty(), "an output set is committed once");
   const std::vector<std::string> names = names_in(staging_->written());
   for (const std::string& name : names) sync(staging_->written() / name, (folder_ / name).string());
-  sync(staging_->written(), folder_.string());
   const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   const Turn turn(here);
   try {

@@ -35,12 +35,9 @@ HostField field_of(const std::string& path, const StoredTransform& stored,
   count_voxels(path, sizes);
   grid.extent = {int(sizes[0]), int(sizes[1]), int(sizes[2])};
   require_volume(path, grid.extent);
-  for (int row = 0; row < 3; ++row) {
-    grid.origin[row] = fixed[std::size_t(3 + row)];
-    grid.spacing[row] = fixed[std::size_t(6 + row)];
-    for (int column = 0; column < 3; ++column)
-      grid.direction(row, column) = fixed[std::size_t(9 + 3 * row + column)];
-  }
+  grid.origin = Eigen::Map<const Eigen::Vector3d>(fixed.data() + 3);
+  grid.spacing = Eigen::Map<const Eigen::Vector3d>(fixed.data() + 6);
+  grid.direction = Eigen::Map<const Eigen::Matrix3d>(fixed.data() + 9).transpose();
   make_orthonormal(path, grid, warnings);
   const Eigen::Matrix3d to_voxels = grid.world_to_index().linear();
   const double* const mm = stored.parameters.data();

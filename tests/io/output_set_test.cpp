@@ -81,7 +81,7 @@ TEST(OutputSet, ReplacesNoDevice) {
 
 /// The hidden folder of a killed run, which nobody has locked.
 fs::path abandoned(const TemporaryFolder& folder, const std::string& prefix) {
-  const fs::path staging = folder / (".freeflow-" + prefix + "-abc123");
+  fs::path staging = folder / (".freeflow-" + prefix + "-abc123");
   fs::create_directories(staging / "new");
   write_bytes(staging / "lock", "");
   return staging;
