@@ -47,9 +47,11 @@ std::string formatted(const char* format, auto... values) {
   return text;
 }
 
+const std::string unknown_type = "NIfTI data type ";
+
 void describe_values(ImageHeader& header, const NiftiStart& start) {
   const int type = load<std::int16_t>(start.bytes.data() + 70, start.header.swapped);
-  header.stored_type = "NIfTI data type " + std::to_string(type);
+  header.stored_type = unknown_type + std::to_string(type);
   header.voxels = "scalars";
   for (const NiftiType& known : nifti_types)
     if (known.code == type) {
@@ -160,6 +162,8 @@ ImageHeader read_nifti(const std::string& path) {
                               : 0;
   try {
     require_volume(path, start.header.extent());
+    if (header.stored_type.starts_with(unknown_type))  // of which niftilib has lines of its own
+      fail_reading(path, "its " + header.stored_type + " is not supported");
     header.geometry = nifti_geometry(start.header, header.warnings);
     say_what_was_taken(nifti, *header.geometry, apart_mm);
   } catch (const IoError& e) {

@@ -148,6 +148,14 @@ class Said(unittest.TestCase):
         self.expect([lambda path: (path / "outdir").mkdir()], ffdreg.replace("out_", "outdir"), "'outdir' is a folder", "-o outdir/")
         self.expect([lambda path: (path / "outdir").mkdir()], "nlmdenoise -i labels.nii -o outdir", "'outdir' is a folder")
 
+    def test_a_type_of_voxels_that_nobody_knows_is_described(self):
+        folder = Folder(PROGRAMS)
+        self.addCleanup(folder.made.cleanup)
+        (folder.path / "odd.nii").write_bytes(volumes.nifti(at_70=("h", 77)))
+        status, out, err = folder.run("regtool info odd.nii")
+        self.assertEqual((status, err), (0, ""))
+        self.assertIn("data type 77 is not supported", out)
+
     def test_mirrored_data(self):
         def mirror(path):
             value = lambda x, y, z: 100.0 * (2 < x < 9) * (1 < y < 11) * (3 < z < 8) + 80 * (x > 6) * (y > 5) * (z > 6)  # noqa: E731
