@@ -139,7 +139,9 @@ int run(int argc, char** argv) {
   on_device.restore(ctx, inputs);
   write_linear_results(ctx, outputs, inputs, on_device, result, interpolation);
   seconds.writing = watch.lap();
-  write_linear_report(outputs.report(), ctx, {"linreg", found, inputs, result, seconds, predicted});
+  if (!outputs.names.report.empty())
+    write_linear_report(outputs.set.file(outputs.names.report), ctx,
+                        {"linreg", found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.set.commit();
   print_label_commands(o.common, outputs.names);

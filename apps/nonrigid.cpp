@@ -36,7 +36,7 @@ void apply_common(const CommonOptions& common, LevelOptions& options) {
   options.similarity = similarity_choice(common);
   options.levels = common.levels;
   options.iterations = parse_iterations(common.iterations);
-  options.with_inverse = true;
+  options.with_inverse = parse_outputs(common.outputs).needs_inverse();
 }
 
 int run_nonrigid(const std::string& program, const CommonOptions& common,
@@ -102,7 +102,9 @@ int run_nonrigid(const std::string& program, const CommonOptions& common,
   on_device.restore(ctx, inputs);
   write_results(ctx, outputs, inputs, on_device, result, interpolation);
   seconds.writing = watch.lap();
-  write_report(outputs.report(), ctx, {program, found, inputs, result, seconds, predicted});
+  if (!outputs.names.report.empty())
+    write_report(outputs.set.file(outputs.names.report), ctx,
+                 {program, found, inputs, result, seconds, predicted});
   stop_if_interrupted();
   outputs.set.commit();
   print_label_commands(common, outputs.names);

@@ -92,7 +92,10 @@ po::options_description common_options(CommonOptions& v) {
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
        "at most so many iterations, coarse to fine: one value or one per level; the default "
        "depends on the program")  //
-      ("interpolation", text(v.interpolation)->value_name("linear|cubic"), "for the warped images");
+      ("interpolation", text(v.interpolation)->value_name("linear|cubic"),
+       "for the warped images")  //
+      ("outputs", text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report"),
+       "what is written beside the affine; what nothing asks for is not computed");
   run.add_options()  //
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"),
        "where to compute; auto takes the first GPU")  //

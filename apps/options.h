@@ -18,8 +18,9 @@ struct CommonOptions {
   std::vector<std::string> fixed, moving;    ///< a file for each channel
   std::vector<std::string> channel_weights;  ///< numbers, or lists of them
   std::string output;
-  std::string bids;    ///< FROM:TO, or empty
-  std::string config;  ///< FILE, or empty
+  std::string outputs = "all";  ///< words of OutputChoice, separated by commas
+  std::string bids;             ///< FROM:TO, or empty
+  std::string config;           ///< FILE, or empty
   std::string fixed_mask, moving_mask;
   std::string background, clip;  ///< a number; LOW,HIGH; or empty
   std::vector<std::string> init = {"identity"};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
+#include <utility>
 
 #include <apps/bids.h>
 
@@ -38,7 +40,51 @@ OutputNames plain_names(const CommonOptions& o, const std::string& forward,
   return names;
 }
 
+/// Without those that are not asked for.
+OutputNames chosen_of(OutputNames names, const OutputChoice& choice) {
+  if (!choice.warp) names.forward.clear();
+  if (!choice.inverse) names.back.clear();
+  if (!choice.warped) names.warped.clear();
+  if (!choice.inverse_warped) names.inverse_warped.clear();
+  if (!choice.report) names.report.clear();
+  return names;
+}
+
+OutputNames all_nonrigid_names(const CommonOptions& o) {
+  if (!o.bids.empty()) return bids_names(o, ".h5");
+  return plain_names(o, "1Warp.nii.gz", "1InverseWarp.nii.gz");
+}
+
+OutputNames all_linear_names(const CommonOptions& o) {
+  // ITK's text: as fMRIPrep keeps affines, and unlike .mat nobody takes it for FSL's.
+  if (!o.bids.empty()) return bids_names(o, ".txt");
+  return plain_names(o, "", "");
+}
+
 }  // namespace
+
+OutputChoice parse_outputs(const std::string& words) {
+  OutputChoice choice;
+  if (words == "all") return choice;
+  choice = {false, false, false, false, false};
+  const std::pair<const char*, bool*> known[] = {{"warp", &choice.warp},
+                                                 {"inverse", &choice.inverse},
+                                                 {"warped", &choice.warped},
+                                                 {"inversewarped", &choice.inverse_warped},
+                                                 {"report", &choice.report}};
+  std::istringstream list(words);
+  for (std::string word; std::getline(list, word, ',');) {
+    const auto found = std::ranges::find_if(known, [&](const auto& k) { return word == k.first; });
+    require(
+        found != std::end(known),
+        "--outputs '" + word + "' is not one of all, warp, inverse, warped, inversewarped, report");
+    *found->second = true;
+  }
+  require(!words.empty(),
+          "--outputs is empty; name all, or some of warp, inverse, warped, "
+          "inversewarped, report");
+  return choice;
+}
 
 std::vector<std::string> OutputNames::all() const {
   std::vector<std::string> names;
@@ -61,20 +107,17 @@ std::string OutputNames::back_chain() const {
 }
 
 OutputNames nonrigid_names(const CommonOptions& o) {
-  if (!o.bids.empty()) return bids_names(o, ".h5");
-  return plain_names(o, "1Warp.nii.gz", "1InverseWarp.nii.gz");
+  return chosen_of(all_nonrigid_names(o), parse_outputs(o.outputs));
 }
 
 OutputNames linear_names(const CommonOptions& o) {
-  // ITK's text: as fMRIPrep keeps affines, and unlike .mat nobody takes it for FSL's.
-  if (!o.bids.empty()) return bids_names(o, ".txt");
-  return plain_names(o, "", "");
+  return chosen_of(all_linear_names(o), parse_outputs(o.outputs));
 }
 
 void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
                            std::vector<std::string>& warnings) {
-  std::vector<std::string> others = nonrigid_names(o).all(), own = names.all();
-  for (const std::string& name : linear_names(o).all()) others.push_back(name);
+  std::vector<std::string> others = all_nonrigid_names(o).all(), own = names.all();
+  for (const std::string& name : all_linear_names(o).all()) others.push_back(name);
   std::string left;
   for (const std::string& name : others) {
     std::error_code none;
@@ -97,13 +140,20 @@ void protect_inputs(const CommonOptions& o, const OutputNames& names) {
 
 void print_label_commands(const CommonOptions& o, const OutputNames& names) {
   if (o.quiet) return;
+  const OutputChoice written = parse_outputs(o.outputs);
   const std::string labels = " -i LABELS -o OUT --interpolation labels ";
-  std::fputs(
-      ("labels of the moving image onto the fixed one's grid, and back:\n  regtool apply -r " +
-       o.fixed.front() + labels + names.forward_chain() + "\n  regtool apply -r " +
-       o.moving.front() + labels + names.back_chain() + "\n")
-          .c_str(),
-      stderr);
+  const std::string there = "  regtool apply -r " + o.fixed.front() + labels +
+                            names.forward_chain() + '\n',
+                    back = "  regtool apply -r " + o.moving.front() + labels + names.back_chain() +
+                           '\n';
+  std::string said;
+  if (written.warp && written.inverse)
+    said = "labels of the moving image onto the fixed one's grid, and back:\n" + there + back;
+  else if (written.warp)
+    said = "labels of the moving image onto the fixed one's grid:\n" + there;
+  else if (written.inverse)
+    said = "labels of the fixed image onto the moving one's grid:\n" + back;
+  std::fputs(said.c_str(), stderr);
 }
 
 }  // namespace freeflow::apps

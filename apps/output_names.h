@@ -9,12 +9,22 @@
 
 namespace freeflow::apps {
 
+/// What --outputs asks for.
+struct OutputChoice {
+  bool warp = true, inverse = true, warped = true, inverse_warped = true, report = true;
+
+  /// Whether the registration has to be inverted.
+  bool needs_inverse() const { return inverse || inverse_warped; }
+};
+/// Of "all", or of words separated by commas. Throws InvalidArgument for others.
+OutputChoice parse_outputs(const std::string& words);
+
 /// Each is what follows the prefix; an empty one is not written.
 struct OutputNames {
   std::string prefix;
   std::string affine;         ///< beside the fields; none where forward and back are the whole
   std::string forward, back;  ///< fields, or whole transforms
-  std::vector<std::string> warped, inverse_warped;  ///< of each channel
+  std::vector<std::string> warped, inverse_warped;  ///< of each channel, or none
   std::string report;
 
   std::vector<std::string> all() const;
@@ -41,11 +51,6 @@ void print_label_commands(const CommonOptions& o, const OutputNames& names);
 /// All of them or none.
 struct Outputs {
   explicit Outputs(const OutputNames& n) : names(n), set(n.prefix) {}
-  std::string warped(std::size_t channel) const { return set.file(names.warped[channel]); }
-  std::string inverse_warped(std::size_t channel) const {
-    return set.file(names.inverse_warped[channel]);
-  }
-  std::string report() const { return set.file(names.report); }
 
   OutputNames names;
   OutputSet set;

@@ -7,9 +7,9 @@
 
 namespace freeflow::apps {
 
-/// `result` has its inverse. Writes the transforms and the warped images into the set, without
-/// committing it, the images of every channel. Outside the source image a warped image takes that
-/// image's smallest value.
+/// Writes the transforms and the warped images that have a name into the set, without committing
+/// it, the images of every channel; `result` has its inverse where one of them needs it. Outside
+/// the source image a warped image takes that image's smallest value.
 void write_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
                    const DeviceInputs& images, const RegistrationResult& result,
                    Interpolation interpolation);

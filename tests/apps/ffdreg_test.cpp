@@ -1,6 +1,7 @@
 // ffdreg as a user runs it: good calls, bad calls, bad files, interruption, reproducibility.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/field_file.h>
@@ -47,6 +48,36 @@ class Ffdreg : public ProgramTest {
     std::ofstream(folder / name) << text;
   }
 };
+
+TEST_F(Ffdreg, WritesTheOutputsThatAreAskedFor) {
+  const std::string call = ffdreg + " -f f.nii.gz -m m.nii.gz --start none" + quick;
+  ASSERT_EQ(run(call + " -o all/a_").status, 0);
+  const auto files = [&](const std::string& name) {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / name))
+      names.insert(entry.path().filename().string());
+    return names;
+  };
+  const Outcome one = run(call + " --outputs warp,report -o one/a_");
+  ASSERT_EQ(one.status, 0) << one.err;
+  EXPECT_NE(one.err.find("labels of the moving image onto the fixed one's grid:\n"),
+            std::string::npos);
+  EXPECT_EQ(files("one"),
+            (std::set<std::string>{"a_0GenericAffine.mat", "a_1Warp.nii.gz", "a_report.json"}));
+  EXPECT_FALSE(nlohmann::json::parse(slurp(folder / "one/a_report.json"))
+                   .contains("inverse_residual_voxels"));  // what is not asked for is not computed
+  ASSERT_EQ(run(call + " --outputs warped,inversewarped -o two/a_").status, 0);
+  EXPECT_EQ(files("two"), (std::set<std::string>{"a_0GenericAffine.mat", "a_InverseWarped.nii.gz",
+                                                 "a_Warped.nii.gz"}));
+  for (const std::string name :
+       {"one/a_1Warp.nii.gz", "two/a_Warped.nii.gz", "two/a_InverseWarped.nii.gz"})
+    EXPECT_EQ(slurp(folder / name), slurp(folder / "all" / name.substr(4))) << name;
+  ASSERT_EQ(run(call + " --outputs inverse --bids T1w:MNI -o three/sub-1").status, 0);
+  EXPECT_EQ(files("three"), std::set<std::string>{"sub-1_from-MNI_to-T1w_mode-image_xfm.h5"});
+  expect_refusal(run(call + " --outputs warp,jacobian -o out_"),
+                 "--outputs 'jacobian' is not one of all, warp, inverse, warped, inversewarped, "
+                 "report");
+}
 
 TEST_F(Ffdreg, WritesWhatItPromises) {
   const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_ --start none" + quick);
