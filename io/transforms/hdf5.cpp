@@ -55,6 +55,7 @@ Base::Pointer instance_of(std::string type) {
   if (const auto precision = type.find("_float_"); precision != std::string::npos)
     type.replace(precision, 7, "_double_");
   const itk::LightObject::Pointer made = itk::ObjectFactoryBase::CreateInstance(type.c_str());
+  if (made) made->UnRegister();  // CreateInstance counts one reference too many
   return dynamic_cast<Base*>(made.GetPointer());
 }
 

@@ -42,7 +42,7 @@ def options(call, *cases):
 
 
 COMMON = [  # of ffdreg, fluidreg and linreg
-    ("--nonsense 3", "nonsense"), ("stray", "--help"), ("-f f.nii", "'--fixed'"), ("-s nim", "--similarity 'nim'"),
+    ("--nonsense 3", "nonsense"), ("stray", "--help"), ("-f f.nii", "-f names 2 channels"), ("-s nim", "--similarity 'nim'"),
     ("-s lncc+", "--similarity"), ("-s 0nmi", "--similarity"), ("-s nmi+-1lncc", "--similarity"), ("--bins x -s nmi", "--bins"),
     ("--bins 5 -s nmi", "--bins"), ("--bins 257 -s nmi", "--bins"), ("--bins 1e9 -s nmi", "--bins"), ("--bins=-3 -s nmi", "--bins"),
     ("--estimator soft", "--estimator 'soft'"), ("--histogram-scheme fast", "--list-schemes"), ("--ratio-scheme fast", "--list-schemes"),
