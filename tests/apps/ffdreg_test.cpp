@@ -316,7 +316,8 @@ TEST_F(Ffdreg, CtrlCLeavesNothing) {
   write("big.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(p, 50); });
   write("big2.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(0.9 * p, 50); });
   const std::string endless =
-      " --device cpu --threads 1 --spacing 3vox --iterations 100000 --bending 0 --log-jacobian 0";
+      " --device cpu --threads 1 --spacing 3vox --iterations 100000 --total-variation 0 "
+      "--log-jacobian 0";
   const Outcome o = run("timeout --preserve-status -s INT 1 " + ffdreg +
                         " -f big.nii.gz -m big2.nii.gz -o out_" + endless);
   expect_refusal(o, "interrupted", 130);

@@ -16,8 +16,8 @@ from programs import QUICK, Folder  # noqa: E402
 
 PROGRAMS = Path(sys.argv.pop(1)).resolve()
 FFDREG = f"ffdreg -f f.nii -m m.nii -o out_ {QUICK}"
-ENDLESS = ("ffdreg -f big.nii -m big2.nii -o out_ --linear none --start none --levels 1 --iterations 100000000 --bending 0 "
-           "--log-jacobian 0 --spacing 1vox --optimizer gradient -v")
+ENDLESS = ("ffdreg -f big.nii -m big2.nii -o out_ --linear none --start none --levels 1 --iterations 100000000 "
+           "--total-variation 0 --log-jacobian 0 --spacing 1vox --optimizer gradient -v")
 NONRIGID = ["0GenericAffine.mat", "1InverseWarp.nii.gz", "1Warp.nii.gz", "InverseWarped.nii.gz", "Warped.nii.gz", "report.json"]
 # Every writer: what is written, and with which sizes it does not fit.
 WRITERS = [

@@ -2,6 +2,7 @@
 hidden folder, no signal, within seconds.   table_test.py FOLDER_OF_PROGRAMS [unittest's arguments]"""
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -35,8 +36,20 @@ def remove(path):
         path.unlink(missing_ok=True)
 
 
+def least_to_start(folder, program):
+    """Bytes of address space, to 2 MiB: the libraries that a program comes with take most of them."""
+    low, high = 0, 4 << 30
+    while high - low > 2 << 20:
+        middle = (low + high) // 2
+        started = folder.run(f"{program} --version", limits=[(resource.RLIMIT_AS, middle)])[0] == 0
+        low, high = (low, middle) if started else (middle, high)
+    return high
+
+
 def ending_of(folder, call, settings):
     more = {key: value for key, value in settings.items() if key not in ("status", "sanitized")}
+    if more.pop("memory", None):
+        more["limits"] = [(resource.RLIMIT_AS, least_to_start(folder, call.split()[0]))]
     if "stdout" not in more:
         return folder.run(call, **more)
     with open(more.pop("stdout"), "wb") as stdout:
