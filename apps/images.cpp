@@ -52,6 +52,7 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
 std::vector<InputImage> read_channels(const std::vector<std::string>& files,
                                       const IntensityOptions& intensities) {
   std::vector<InputImage> channels;
+  channels.reserve(files.size());
   for (const std::string& file : files) channels.push_back({file, read_image(file), intensities});
   const InputImage& first = channels.front();
   for (InputImage& channel : channels) {

@@ -42,6 +42,10 @@ class Channels : public ProgramTest {
                 StoredType::float32, 1);
   }
 
+  Outcome call(std::string program, std::initializer_list<std::string> words) const {
+    for (const std::string& w : words) program += w;
+    return run(program);
+  }
   bool exists(const std::string& name) const { return std::filesystem::exists(folder / name); }
   nlohmann::json report(const std::string& prefix) const {
     return nlohmann::json::parse(slurp(folder / (prefix + "report.json")));
@@ -59,9 +63,9 @@ class Channels : public ProgramTest {
 TEST_F(Channels, TwoHalvesRecoverWhatNeitherDoesAlone) {
   // The other models: tests/registration/channels_test.cpp.
   for (const std::string& program : {fluidreg, ffdreg, fluidreg + " --model demons -s lncc"}) {
-    ASSERT_EQ(run(program + " -f f1.nii.gz -m m1.nii.gz -o a_" + quick).status, 0);
-    ASSERT_EQ(run(program + " -f f2.nii.gz -m m2.nii.gz -o b_" + quick).status, 0);
-    ASSERT_EQ(run(program + both + "-o both_" + quick).status, 0);
+    ASSERT_EQ(call(program, {" -f f1.nii.gz -m m1.nii.gz -o a_", quick}).status, 0);
+    ASSERT_EQ(call(program, {" -f f2.nii.gz -m m2.nii.gz -o b_", quick}).status, 0);
+    ASSERT_EQ(call(program, {both, "-o both_", quick}).status, 0);
     EXPECT_LT(error("both_"), 1);
     EXPECT_GT(error("a_"), 1.5 * error("both_")) << program;
     EXPECT_GT(error("b_"), 1.5 * error("both_")) << program;
@@ -167,9 +171,9 @@ TEST_F(Channels, PaddingIsFoundInEachAndIntensitiesAreClippedInEach) {
 TEST_F(Channels, WhatDoesNotBelongTogetherIsRefused) {
   const std::string out = " -o out_";
   for (const std::string& program : {fluidreg, ffdreg, linreg}) {
-    expect_refusal(run(program + " -f f1.nii.gz -f f2.nii.gz -m m1.nii.gz" + out),
+    expect_refusal(call(program, {" -f f1.nii.gz -f f2.nii.gz -m m1.nii.gz", out}),
                    "-f names 2 channels and -m 1");
-    expect_refusal(run(program + both + "--channel-weights 1 2 3" + out),
+    expect_refusal(call(program, {both, "--channel-weights 1 2 3", out}),
                    "--channel-weights has 3 numbers for 2 channels");
   }
   expect_refusal(run(fluidreg + both + "--channel-weights 1 heavy" + out),
