@@ -47,7 +47,8 @@ po::options_description all_options(FfdregOptions& o) {
        "doubled on every coarser level")  //
       ("total-variation",
        po::value(&o.total_variation)->default_value(o.total_variation, "0.16")->value_name("W"),
-       "weight of the displacement's total variation: smooth, but organs may slide; weights are in "
+       "weight of the displacement's total variation: a jump costs what a slope does; weights are "
+       "in "
        "units of the measure's range, so that one serves all measures")  //
       ("bending", po::value(&o.bending)->default_value(o.bending, "0")->value_name("W"),
        "weight of the bending energy, in squared control spacings of the level")  //

@@ -72,8 +72,8 @@ class LogJacobianPenalty : public Penalty {
 /// Mean over the nodes of sqrt(|grad u|^2 + e^2) - e, grad u by forward differences of the
 /// coefficients (u's nine derivatives together: isotropic), e = 0.05: the total variation of the
 /// displacement, dimensionless (Vishnevskiy et al. 2017, Isotropic total variation regularization
-/// of displacements in parametric image registration, eq. 6). A jump of the displacement, as where
-/// organs slide, costs no more than the same change spread out.
+/// of displacements in parametric image registration; rounded so that it has a derivative). A jump
+/// of the displacement, as where organs slide, costs no more than the same change spread out.
 class TotalVariation : public Penalty {
  public:
   static constexpr float rounding = 0.05f;  ///< e: below, the square of the gradient counts
