@@ -17,6 +17,12 @@ function(freeflow_compile_options target)
   target_compile_definitions(${target} PRIVATE FREEFLOW_CUDA=$<BOOL:${FREEFLOW_HAS_CUDA}>)
 endfunction()
 
+# freeflow_compile_alone(FILES ...): sources of this folder that share a local name with a neighbour, which a unity build (that of
+# .ci/run) would compile as one with them.
+function(freeflow_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # The include root: <freeflow/room/header.h> is one spelling in the tree and after installation.
 set(freeflow_include_root ${PROJECT_BINARY_DIR}/include)
 file(MAKE_DIRECTORY ${freeflow_include_root}/freeflow)
