@@ -84,7 +84,7 @@ exit {status}
     def test_a_part_completes_the_record_of_the_same_kernels_and_begins_that_of_others(self):
         self.program("core", [("a", "passed")])
         sanitizer = self.root / "compute-sanitizer"
-        sanitizer.write_text('#!/bin/sh\nshift 2\n"$@"\necho "========= ERROR SUMMARY: ${ERRORS:-0} errors"\n')
+        sanitizer.write_text('#!/bin/sh\nwhile [ "${1#--}" != "$1" ]; do shift 2; done\n"$@"\necho "========= ERROR SUMMARY: ${ERRORS:-0} errors"\n')
         sanitizer.chmod(0o755)
         with mock.patch.dict(os.environ, {"PATH": f"{self.root}:{os.environ['PATH']}"}):
             self.run_check("--part", "suites")
