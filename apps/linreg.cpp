@@ -1,13 +1,16 @@
 // linreg: rigid to affine registration.
 #include <cstdio>
 
+#include <apps/device_images.h>
 #include <apps/field_names.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
+#include <apps/pair_run.h>
 #include <apps/program.h>
 #include <apps/progress.h>
 #include <apps/report.h>
+#include <apps/report_parts.h>
 #include <apps/results.h>
 #include <freeflow/registration/register_images.h>
 
@@ -98,53 +101,95 @@ void check(const CommonOptions& o) {
   protect_inputs(o, linear_names(o));
 }
 
+class LinearRun : public PairRun {
+ public:
+  LinearRun(const Program& program, const CommonOptions& common, const LinearOptions& options,
+            KeptImages* kept)
+      : program_(program), common_(common), options_(options), kept_(kept) {}
+
+  void read() override;
+  std::function<void()> compute(Context& ctx) override;
+
+ private:
+  void finish(nlohmann::ordered_json& report);
+
+  const Program program_;
+  const CommonOptions common_;
+  LinearOptions options_;
+  KeptImages* const kept_;  // or null
+  Inputs inputs_;
+  Timings seconds_;
+  Stopwatch watch_;
+  std::optional<Outputs> outputs_;
+  std::optional<ResultFiles> files_;  // after what they refer to
+};
+
+void LinearRun::read() {
+  watch_.lap();
+  outputs_.emplace(linear_names(common_));
+  files_.emplace(*outputs_, compression_of(common_));
+  inputs_ = read_inputs(common_, kept_);
+  for (const std::string& warning : idle_options(common_, program_.found))
+    inputs_.warnings.push_back(warning);
+  options_.initial = initial_affine(common_.init, inputs_);
+  warn_of_folder(common_.output, inputs_.warnings);
+  warn_of_older_outputs(common_, outputs_->names, inputs_.warnings);
+  seconds_.reading = watch_.lap();
+  stop_if_interrupted();
+}
+
+std::function<void()> LinearRun::compute(Context& ctx) {
+  watch_.lap();
+  print_warnings(program_.label, inputs_.warnings, common_);
+  ctx.reset_peak();
+  const RegistrationInputs sizes = inputs_.sizes();
+  const std::size_t predicted = predict_bytes(ctx, sizes, options_);
+  DeviceImages images(ctx, kept_, common_, inputs_, [&] {
+    require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
+  });
+  seconds_.reading += watch_.lap();
+
+  Progress progress(common_.similarity, {}, verbosity(common_));
+  progress.announce(describe(inputs_) + "device " + ctx.device().name() + " (" +
+                    ctx.device().description() + ")\n");
+  const LinearResult result = register_linear(ctx, images.fixed().prepared(),
+                                              images.moving().prepared(), options_, &progress);
+  images.free_levels();
+  print_warnings(program_.label, translated(result.warnings), common_);
+  print_warnings(program_.label, said_of_rotation(options_.initial, result.affine, inputs_),
+                 common_);
+  seconds_.linear = watch_.lap();
+
+  const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
+             moving = images.moving().as_they_came(ctx, inputs_.moving);
+  write_linear_results(
+      ctx, *files_, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
+  return
+      [this, report = linear_report_of(ctx, {program_.name, program_.found, inputs_, result,
+                                             seconds_, predicted})]() mutable { finish(report); };
+}
+
+void LinearRun::finish(nlohmann::ordered_json& report) {
+  files_->finish();
+  report["seconds"]["writing"] = watch_.lap();
+  const std::string& name = outputs_->names.report;
+  if (!name.empty()) write_json(outputs_->set.file(name), report);
+  stop_if_interrupted();
+  outputs_->set.commit();
+}
+
 int run(int argc, char** argv) {
   LinregOptions o;
   po::variables_map found;
   if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found))
     return done;
-  LinearOptions linear = with_config_named(found, [&] {
+  const LinearOptions linear = with_config_named(found, [&] {
     check(o.common);
     return library_options(o);
   });
-  const Interpolation interpolation = parse_interpolation(o.common.interpolation);
-  Context ctx(Device::parse(o.common.device), o.common.threads);
-  Outputs outputs(linear_names(o.common));
-  Timings seconds;
-  Stopwatch watch;
-
-  Inputs inputs = read_inputs(o.common);
-  for (const std::string& warning : idle_options(o.common, found))
-    inputs.warnings.push_back(warning);
-  linear.initial = initial_affine(o.common.init, inputs);
-  warn_of_folder(o.common.output, inputs.warnings);
-  warn_of_older_outputs(o.common, outputs.names, inputs.warnings);
-  print_warnings("linreg", inputs.warnings, o.common);
-  const RegistrationInputs sizes = inputs.sizes();
-  const std::size_t predicted = predict_bytes(ctx, sizes, linear);
-  require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
-  DeviceInputs on_device(ctx, inputs);
-  seconds.reading = watch.lap();
-  stop_if_interrupted();
-
-  Progress progress(o.common.similarity, {}, verbosity(o.common));
-  progress.announce(describe(inputs) + "device " + ctx.device().name() + " (" +
-                    ctx.device().description() + ")\n");
-  const LinearResult result =
-      register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
-  print_warnings("linreg", translated(result.warnings), o.common);
-  print_warnings("linreg", said_of_rotation(linear.initial, result.affine, inputs), o.common);
-  seconds.linear = watch.lap();
-
-  on_device.restore(ctx, inputs);
-  write_linear_results(ctx, outputs, inputs, on_device, result, interpolation);
-  seconds.writing = watch.lap();
-  if (!outputs.names.report.empty())
-    write_linear_report(outputs.set.file(outputs.names.report), ctx,
-                        {"linreg", found, inputs, result, seconds, predicted});
-  stop_if_interrupted();
-  outputs.set.commit();
-  print_label_commands(o.common, outputs.names);
+  LinearRun run({"linreg", "linreg", found}, o.common, linear, nullptr);
+  run_alone(run, o.common.device, o.common.threads);
+  print_label_commands(o.common, linear_names(o.common));
   return done;
 }
 

@@ -13,6 +13,6 @@ void apply_common(const CommonOptions& common, LevelOptions& options);
 /// One run of a program after its command line is understood; writes nonrigid_names(). Returns the
 /// exit status.
 int run_nonrigid(const std::string& program, const CommonOptions& common,
-                 const boost::program_options::variables_map& found, NonrigidModel model);
+                 const boost::program_options::variables_map& found, const NonrigidModel& model);
 
 }  // namespace freeflow::apps

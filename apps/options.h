@@ -10,6 +10,7 @@
 
 #include <apps/intensities.h>
 #include <freeflow/deform/warp.h>
+#include <freeflow/io/compression.h>
 #include <freeflow/registration/register_images.h>
 
 namespace freeflow::apps {
@@ -19,6 +20,7 @@ struct CommonOptions {
   std::vector<std::string> channel_weights;  ///< numbers, or lists of them
   std::string output;
   std::string outputs = "all";  ///< words of OutputChoice, separated by commas
+  int compress = 1;             ///< 0 to 9; 0: not at all
   std::string bids;             ///< FROM:TO, or empty
   std::string config;           ///< FILE, or empty
   std::string fixed_mask, moving_mask;
@@ -93,6 +95,16 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 /// A sentence for each option that was given but that the chosen measure does not look at.
 std::vector<std::string> idle_options(const CommonOptions& o,
                                       const boost::program_options::variables_map& found);
+
+/// A program, as what it says about a pair begins ("fluidreg", or "fluidreg: pair 3/20"), and the
+/// options that it was given, which must outlive it.
+struct Program {
+  std::string name, label;
+  const boost::program_options::variables_map& found;
+};
+
+/// How the .nii.gz are compressed.
+Compression compression_of(const CommonOptions& o);
 
 /// Warnings on stderr, unless quiet.
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings,

@@ -1,0 +1,26 @@
+// The work on one pair of files in three steps, which a cohort overlaps: while one pair is computed
+// the next is read and the last is written.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <freeflow/core/context.h>
+
+namespace freeflow::apps {
+
+class PairRun {
+ public:
+  virtual ~PairRun() = default;
+  /// Files to host memory; on any thread.
+  virtual void read() = 0;
+  /// The work, after read(). What it returns ends the writing, moves the outputs to their places,
+  /// no longer uses the context and may be called on another thread; the object must outlive it.
+  virtual std::function<void()> compute(Context& ctx) = 0;
+};
+
+/// One pair alone: the device is started, which takes a GPU a quarter of a second, while files are
+/// read.
+void run_alone(PairRun& run, const std::string& device, int threads);
+
+}  // namespace freeflow::apps
