@@ -6,12 +6,10 @@
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
-#include <apps/pair_run.h>
 #include <apps/program.h>
 #include <apps/progress.h>
-#include <apps/report.h>
-#include <apps/report_parts.h>
-#include <apps/results.h>
+#include <apps/registration_run.h>
+#include <apps/run_pairs.h>
 #include <freeflow/registration/register_images.h>
 
 namespace po = boost::program_options;
@@ -94,49 +92,24 @@ LinearOptions library_options(const LinregOptions& o) {
 }
 
 void check(const CommonOptions& o) {
-  validate(o);
   require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
   require(o.start == CommonOptions{}.start,
           "--start is of ffdreg and fluidreg; linreg's is --init");
-  protect_inputs(o, linear_names(o));
 }
 
-class LinearRun : public PairRun {
+class LinearRun : public RegistrationRun {
  public:
   LinearRun(const Program& program, const CommonOptions& common, const LinearOptions& options,
             KeptImages* kept)
-      : program_(program), common_(common), options_(options), kept_(kept) {}
+      : RegistrationRun(program, common, linear_names(common), kept), options_(options) {}
 
-  void read() override;
   std::function<void()> compute(Context& ctx) override;
 
  private:
-  void finish(nlohmann::ordered_json& report);
+  void take_start() override { options_.initial = initial_affine(common_.init, inputs_); }
 
-  const Program program_;
-  const CommonOptions common_;
   LinearOptions options_;
-  KeptImages* const kept_;  // or null
-  Inputs inputs_;
-  Timings seconds_;
-  Stopwatch watch_;
-  std::optional<Outputs> outputs_;
-  std::optional<ResultFiles> files_;  // after what they refer to
 };
-
-void LinearRun::read() {
-  watch_.lap();
-  outputs_.emplace(linear_names(common_));
-  files_.emplace(*outputs_, compression_of(common_));
-  inputs_ = read_inputs(common_, kept_);
-  for (const std::string& warning : idle_options(common_, program_.found))
-    inputs_.warnings.push_back(warning);
-  options_.initial = initial_affine(common_.init, inputs_);
-  warn_of_folder(common_.output, inputs_.warnings);
-  warn_of_older_outputs(common_, outputs_->names, inputs_.warnings);
-  seconds_.reading = watch_.lap();
-  stop_if_interrupted();
-}
 
 std::function<void()> LinearRun::compute(Context& ctx) {
   watch_.lap();
@@ -164,18 +137,8 @@ std::function<void()> LinearRun::compute(Context& ctx) {
              moving = images.moving().as_they_came(ctx, inputs_.moving);
   write_linear_results(
       ctx, *files_, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
-  return
-      [this, report = linear_report_of(ctx, {program_.name, program_.found, inputs_, result,
-                                             seconds_, predicted})]() mutable { finish(report); };
-}
-
-void LinearRun::finish(nlohmann::ordered_json& report) {
-  files_->finish();
-  report["seconds"]["writing"] = watch_.lap();
-  const std::string& name = outputs_->names.report;
-  if (!name.empty()) write_json(outputs_->set.file(name), report);
-  stop_if_interrupted();
-  outputs_->set.commit();
+  return ending(
+      linear_report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted}));
 }
 
 int run(int argc, char** argv) {
@@ -183,14 +146,16 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found))
     return done;
+  std::vector<CommonOptions> pairs;
   const LinearOptions linear = with_config_named(found, [&] {
     check(o.common);
+    pairs = checked_pairs(o.common, linear_names);
     return library_options(o);
   });
-  LinearRun run({"linreg", "linreg", found}, o.common, linear, nullptr);
-  run_alone(run, o.common.device, o.common.threads);
-  print_label_commands(o.common, linear_names(o.common));
-  return done;
+  return run_pairs("linreg", pairs, found, linear_names,
+                   [&](const Program& program, const CommonOptions& pair, KeptImages* kept) {
+                     return std::make_unique<LinearRun>(program, pair, linear, kept);
+                   });
 }
 
 }  // namespace

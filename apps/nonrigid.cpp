@@ -4,12 +4,10 @@
 #include <apps/field_names.h>
 #include <apps/memory_check.h>
 #include <apps/output_names.h>
-#include <apps/pair_run.h>
 #include <apps/program.h>
 #include <apps/progress.h>
-#include <apps/report.h>
-#include <apps/report_parts.h>
-#include <apps/results.h>
+#include <apps/registration_run.h>
+#include <apps/run_pairs.h>
 
 namespace freeflow::apps {
 
@@ -56,50 +54,25 @@ class SavingProgress : public Progress {
   ResultFiles& files_;
 };
 
-class NonrigidRun : public PairRun {
+class NonrigidRun : public RegistrationRun {
  public:
   NonrigidRun(const Program& program, const CommonOptions& common, const NonrigidModel& model,
               KeptImages* kept)
-      : program_(program), common_(common),
-        kept_(kept), options_{model, parse_linear_model(common.linear),
-                              *parse_start(common.start)} {}
+      : RegistrationRun(program, common, nonrigid_names(common), kept),
+        options_{model, parse_linear_model(common.linear), *parse_start(common.start)} {}
 
-  void read() override;
   std::function<void()> compute(Context& ctx) override;
 
  private:
-  void take_start();
+  void take_start() override;
   void announce(Context& ctx, const Progress& progress);
   void check_memory(Context& ctx);
-  void finish(nlohmann::ordered_json& report);
 
-  const Program program_;
-  const CommonOptions common_;
-  KeptImages* const kept_;  // or null
   RegistrationOptions options_;
-  Inputs inputs_;
   FileTransform start_;
   RegistrationInputs sizes_;
   std::size_t predicted_ = 0;
-  Timings seconds_;
-  Stopwatch watch_;
-  std::optional<Outputs> outputs_;
-  std::optional<ResultFiles> files_;  // after what they refer to
 };
-
-void NonrigidRun::read() {
-  watch_.lap();
-  outputs_.emplace(nonrigid_names(common_));
-  files_.emplace(*outputs_, compression_of(common_));
-  inputs_ = read_inputs(common_, kept_);
-  for (const std::string& warning : idle_options(common_, program_.found))
-    inputs_.warnings.push_back(warning);
-  take_start();
-  warn_of_folder(common_.output, inputs_.warnings);
-  warn_of_older_outputs(common_, outputs_->names, inputs_.warnings);
-  seconds_.reading = watch_.lap();
-  stop_if_interrupted();
-}
 
 void NonrigidRun::take_start() {
   start_ = initial_transform(common_.init, inputs_);
@@ -168,27 +141,18 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
              moving = images.moving().as_they_came(ctx, inputs_.moving);
   write_results(ctx, *files_, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)},
                 result);
-  return [this, report = report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_,
-                                         predicted_})]() mutable { finish(report); };
-}
-
-void NonrigidRun::finish(nlohmann::ordered_json& report) {
-  files_->finish();
-  report["seconds"]["writing"] = watch_.lap();
-  const std::string& name = outputs_->names.report;
-  if (!name.empty()) write_json(outputs_->set.file(name), report);
-  stop_if_interrupted();
-  outputs_->set.commit();
+  return ending(
+      report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted_}));
 }
 
 }  // namespace
 
-int run_nonrigid(const std::string& program, const CommonOptions& common,
+int run_nonrigid(const std::string& program, const std::vector<CommonOptions>& pairs,
                  const boost::program_options::variables_map& found, const NonrigidModel& model) {
-  NonrigidRun run({program, program, found}, common, model, nullptr);
-  run_alone(run, common.device, common.threads);
-  print_label_commands(common, nonrigid_names(common));
-  return done;
+  return run_pairs(program, pairs, found, nonrigid_names,
+                   [&](const Program& of_pair, const CommonOptions& pair, KeptImages* kept) {
+                     return std::make_unique<NonrigidRun>(of_pair, pair, model, kept);
+                   });
 }
 
 }  // namespace freeflow::apps

@@ -147,10 +147,8 @@ void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
 }
 
 void protect_inputs(const CommonOptions& o, const OutputNames& names) {
-  std::vector<std::string> inputs = {o.fixed_mask, o.moving_mask, o.config};
-  inputs.insert(inputs.end(), o.fixed.begin(), o.fixed.end());
-  inputs.insert(inputs.end(), o.moving.begin(), o.moving.end());
-  inputs.insert(inputs.end(), o.init.begin(), o.init.end());
+  std::vector<std::string> inputs = input_files(o);
+  inputs.insert(inputs.end(), {o.config, o.pairs});
   protect_inputs(names.prefix, inputs, names.all());
 }
 

@@ -12,6 +12,9 @@ namespace freeflow::apps {
 class PairRun {
  public:
   virtual ~PairRun() = default;
+  /// Of a cohort, before read() and on any thread: whether the outputs are there, made from the
+  /// same contents and options.
+  virtual bool made_already() = 0;
   /// Files to host memory; on any thread.
   virtual void read() = 0;
   /// The work, after read(). What it returns ends the writing, moves the outputs to their places,
