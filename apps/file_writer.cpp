@@ -13,10 +13,8 @@ void FileWriter::wait_for_first() {
 }
 
 void FileWriter::add(std::function<void()> write) {
-  // Two, as some formats are compressed by one thread, and a file is handed to the system by one.
-  constexpr std::size_t at_once = 2;
   stop_if_interrupted();
-  if (running_.size() == at_once) wait_for_first();
+  if (running_.size() == at_once_) wait_for_first();
   running_.push_back(std::async(std::launch::async, std::move(write)));
 }
 

@@ -1,7 +1,5 @@
 #include <apps/pair_list.h>
 
-#include <filesystem>
-#include <map>
 #include <string>
 
 #include <apps/table.h>
@@ -30,32 +28,6 @@ CommonOptions options_of(const CommonOptions& all, const TableRow& row) {
   return o;
 }
 
-std::string absolute(const std::string& path) {
-  return std::filesystem::absolute(path).lexically_normal().string();
-}
-
-/// Pairs overlap in time, so that one must not read or write what another writes.
-void check_apart(const std::vector<TableRow>& rows, const std::vector<CommonOptions>& pairs,
-                 const NamesOf& names) {
-  std::map<std::string, const TableRow*> written;
-  for (std::size_t i = 0; i < pairs.size(); ++i) {
-    const OutputNames files = names(pairs[i]);
-    for (const std::string& name : files.all()) {
-      const auto [other, is_new] = written.emplace(absolute(files.prefix + name), &rows[i]);
-      require(is_new, rows[i].place + ": the output '" + files.prefix + name +
-                          "' is also that of " + other->second->place);
-    }
-  }
-  for (std::size_t i = 0; i < pairs.size(); ++i)
-    for (const std::string& input : input_files(pairs[i])) {
-      const auto by = written.find(absolute(input));
-      require(by == written.end(),
-              rows[i].place + ": the input '" + input + "' is an output " +
-                  (by == written.end() ? "" : "of " + by->second->place) +
-                  "; give what builds on others a table of its own, and run it after them");
-    }
-}
-
 std::vector<CommonOptions> pairs_of_table(const CommonOptions& o, const NamesOf& names) {
   require(o.fixed.empty() && o.moving.empty() && o.output.empty(),
           "--pairs names fixed and moving images and outputs: leave out -f, -m and -o");
@@ -64,13 +36,19 @@ std::vector<CommonOptions> pairs_of_table(const CommonOptions& o, const NamesOf&
   const std::vector<TableRow> rows = read_table(
       o.pairs, {{"fixed", "moving", "output"}, {"fixed_mask", "moving_mask", "init", "init2"}});
   std::vector<CommonOptions> pairs;
+  std::vector<RowFiles> files;
   for (const TableRow& row : rows)
     check_row(row, [&] {
-      pairs.push_back(options_of(o, row));
-      validate_files(pairs.back());
-      protect_inputs(pairs.back(), names(pairs.back()));
+      const CommonOptions pair = options_of(o, row);
+      validate_files(pair);
+      const OutputNames outputs = names(pair);
+      protect_inputs(pair, outputs);
+      files.push_back({input_files(pair), {}});
+      for (const std::string& name : outputs.all())
+        files.back().written.push_back(outputs.prefix + name);
+      pairs.push_back(pair);
     });
-  check_apart(rows, pairs, names);
+  require_apart(rows, files);
   return pairs;
 }
 

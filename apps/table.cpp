@@ -91,4 +91,25 @@ std::string path_in_table(const std::string& table, const std::string& path) {
   return folder.empty() ? path : (folder / path).string();
 }
 
+void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles>& files) {
+  const auto absolute = [](const std::string& path) {
+    return std::filesystem::absolute(path).lexically_normal().string();
+  };
+  std::map<std::string, const TableRow*> writer_of;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const std::string& file : files[i].written) {
+      const auto [other, is_new] = writer_of.emplace(absolute(file), &rows[i]);
+      require(is_new, rows[i].place + ": the output '" + file + "' is also that of " +
+                          other->second->place);
+    }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (const std::string& file : files[i].read) {
+      const auto writer = writer_of.find(absolute(file));
+      if (writer == writer_of.end()) continue;
+      throw InvalidArgument(rows[i].place + ": the input '" + file + "' is an output of " +
+                            writer->second->place +
+                            "; give what builds on others a table of its own, to run after theirs");
+    }
+}
+
 }  // namespace freeflow::apps

@@ -24,6 +24,13 @@ std::vector<TableRow> read_table(const std::string& path, const TableColumns& co
 /// A path in a table is relative to the table's folder.
 std::string path_in_table(const std::string& table, const std::string& path);
 
+/// Rows are worked on beside each other, so that none may write what another writes or reads:
+/// throws InvalidArgument with both lines. `files` are those of each row.
+struct RowFiles {
+  std::vector<std::string> read, written;
+};
+void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles>& files);
+
 /// Runs a check so that its sentence begins with the row's place.
 template <class Check>
 void check_row(const TableRow& row, const Check& check);
