@@ -21,8 +21,7 @@ enum class State { waiting, done, made_before, failed };
 struct Pair {
   std::unique_ptr<PairRun> run;
   State state = State::waiting;
-  Stopwatch watch;
-  double seconds = 0;
+  double seconds = 0;  ///< of computing and writing
   std::string failure;
 };
 
@@ -53,8 +52,8 @@ class Cohort {
   const std::vector<CohortPair>& listed_;
   std::vector<Pair> pairs_;
   std::optional<std::size_t> being_written_;
-  std::future<bool> reading_;  // of one pair, whether it is to do
-  std::future<void> writing_;  // after what they refer to
+  std::future<bool> reading_;    // of one pair, whether it is to do
+  std::future<double> writing_;  // its seconds; after what they refer to
 };
 
 /// A pair whose work throws has failed, and nothing of it is left.
@@ -97,13 +96,16 @@ void Cohort::compute(Context& ctx, std::size_t i) {
   const bool shown = options_.verbosity == Verbosity::verbose ||
                      (options_.verbosity == Verbosity::automatic && stderr_is_terminal());
   if (shown) std::fprintf(stderr, "%s: %s\n", label(i).c_str(), listed_[i].output.c_str());
-  pairs_[i].watch.lap();
+  Stopwatch watch;
   std::function<void()> rest;
   attempt(i, [&] { rest = pairs_[i].run->compute(ctx); });
   end_writing();
   if (!rest) return;
   being_written_ = i;
-  writing_ = std::async(std::launch::async, std::move(rest));
+  writing_ = std::async(std::launch::async, [watch, rest = std::move(rest)]() mutable {
+    rest();
+    return watch.lap();
+  });
 }
 
 void Cohort::end_writing() {
@@ -111,9 +113,8 @@ void Cohort::end_writing() {
   const std::size_t i = *being_written_;
   being_written_.reset();
   attempt(i, [&] {
-    writing_.get();
+    pairs_[i].seconds = writing_.get();
     pairs_[i].state = State::done;
-    pairs_[i].seconds = pairs_[i].watch.lap();
     pairs_[i].run.reset();
   });
 }
@@ -157,6 +158,10 @@ int Cohort::run() {
     }
     end_writing();
   } catch (const Cancelled&) {
+    try {
+      end_writing();  // it may have ended in time
+    } catch (const Cancelled&) {
+    }
     const std::size_t there = count(State::done) + count(State::made_before);
     throw Interrupted{std::to_string(there) + " of " + std::to_string(pairs_.size()) +
                       " pairs are done, and the same command goes on with the others"};
