@@ -1,5 +1,7 @@
 #include <apps/cohort.h>
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -76,7 +78,8 @@ void Cohort::begin_reading(std::size_t i) {
   if (i == pairs_.size()) return;
   stop_if_interrupted();
   pairs_[i].run = listed_[i].make(options_.program + ": " + label(i));
-  reading_ = std::async(std::launch::async, [&run = *pairs_[i].run] {
+  reading_ = std::async(std::launch::async, [&run = *pairs_[i].run, most = omp_get_max_threads()] {
+    omp_set_num_threads(most);  // a new thread has the environment's number
     if (run.made_already()) return false;
     run.read();
     return true;
@@ -145,9 +148,7 @@ void Cohort::say_summary() const {
 }
 
 int Cohort::run() {
-  std::future<Context> starting = std::async(std::launch::async, [&] {
-    return Context(Device::parse(options_.device), options_.threads);
-  });
+  std::future<Context> starting = start_context(options_.device, options_.threads);
   try {
     begin_reading(0);
     Context ctx = starting.get();

@@ -115,6 +115,7 @@ std::function<void()> LinearRun::compute(Context& ctx) {
   watch_.lap();
   print_warnings(program_.label, inputs_.warnings, common_);
   ctx.reset_peak();
+  ResultFiles& files = start_writing(ctx);
   const RegistrationInputs sizes = inputs_.sizes();
   const std::size_t predicted = predict_bytes(ctx, sizes, options_);
   DeviceImages images(ctx, kept_, common_, inputs_, [&] {
@@ -136,7 +137,7 @@ std::function<void()> LinearRun::compute(Context& ctx) {
   const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
              moving = images.moving().as_they_came(ctx, inputs_.moving);
   write_linear_results(
-      ctx, *files_, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
+      ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
   return ending(
       linear_report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted}));
 }

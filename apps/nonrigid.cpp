@@ -107,6 +107,7 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
   watch_.lap();
   print_warnings(program_.label, inputs_.warnings, common_);
   ctx.reset_peak();
+  ResultFiles& files = start_writing(ctx);
   DisplacementField initial_displacement;
   if (start_.displacement) levels_of(options_.model).initial_displacement = &initial_displacement;
   predicted_ = predict_bytes(ctx, sizes_, options_);
@@ -121,7 +122,7 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
   SavingProgress progress(
       {common_.similarity, work_per_level(inputs_.fixed_image().geometry, options_.model),
        verbosity(common_)},
-      *files_);
+      files);
   announce(ctx, progress);
   const RegistrationResult result = register_images(
       ctx, images.fixed().prepared(), images.moving().prepared(), options_, &progress);
@@ -139,7 +140,7 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
 
   const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
              moving = images.moving().as_they_came(ctx, inputs_.moving);
-  write_results(ctx, *files_, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)},
+  write_results(ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)},
                 result);
   return ending(
       report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted_}));

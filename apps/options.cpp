@@ -280,10 +280,6 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
   }
 }
 
-Compression compression_of(const CommonOptions& o) {
-  return {o.threads, std::max(o.compress, Compression::fastest)};
-}
-
 void warn_of_folder(const std::string& prefix, std::vector<std::string>& warnings) {
   std::error_code none;
   const std::string last = std::filesystem::path(prefix).filename().string();

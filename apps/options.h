@@ -10,7 +10,6 @@
 
 #include <apps/intensities.h>
 #include <freeflow/deform/warp.h>
-#include <freeflow/io/compression.h>
 #include <freeflow/registration/register_images.h>
 
 namespace freeflow::apps {
@@ -103,9 +102,6 @@ struct Program {
   std::string name, label;
   const boost::program_options::variables_map& found;
 };
-
-/// How the .nii.gz are compressed.
-Compression compression_of(const CommonOptions& o);
 
 /// Warnings on stderr, unless quiet.
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings,

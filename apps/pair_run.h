@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <string>
 
 #include <freeflow/core/context.h>
@@ -22,8 +23,11 @@ class PairRun {
   virtual std::function<void()> compute(Context& ctx) = 0;
 };
 
-/// One pair alone: the device is started, which takes a GPU a quarter of a second, while files are
-/// read.
+/// A context that is made on another thread, as that takes a GPU a quarter of a second, in which
+/// files can be read. `threads` 0: all that this thread may use.
+std::future<Context> start_context(const std::string& device, int threads);
+
+/// One pair alone; the device is started while its files are read.
 void run_alone(PairRun& run, const std::string& device, int threads);
 
 }  // namespace freeflow::apps

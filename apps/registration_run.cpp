@@ -1,5 +1,7 @@
 #include <apps/registration_run.h>
 
+#include <algorithm>
+
 #include <apps/made_from.h>
 #include <apps/report_parts.h>
 
@@ -14,7 +16,6 @@ bool RegistrationRun::made_already() {
 void RegistrationRun::read() {
   watch_.lap();
   outputs_.emplace(names_);
-  files_.emplace(*outputs_, compression_of(common_));
   inputs_ = read_inputs(common_, kept_);
   for (const std::string& warning : idle_options(common_, program_.found))
     inputs_.warnings.push_back(warning);
@@ -23,6 +24,11 @@ void RegistrationRun::read() {
   warn_of_older_outputs(common_, names_, inputs_.warnings);
   seconds_.reading = watch_.lap();
   stop_if_interrupted();
+}
+
+ResultFiles& RegistrationRun::start_writing(const Context& ctx) {
+  return files_.emplace(
+      *outputs_, Compression(ctx.threads(), std::max(common_.compress, Compression::fastest)));
 }
 
 std::function<void()> RegistrationRun::ending(const nlohmann::ordered_json& report) {

@@ -27,6 +27,8 @@ class RegistrationRun : public PairRun {
 
   /// Looks at --init, once the images are read.
   virtual void take_start() = 0;
+  /// Files that the context's threads compress; for compute().
+  ResultFiles& start_writing(const Context& ctx);
   /// What compute() returns: ends the writing with this report.
   std::function<void()> ending(const nlohmann::ordered_json& report);
 
