@@ -32,16 +32,19 @@ void check_columns(const std::string& place, const std::vector<std::string>& fou
                    const TableColumns& columns) {
   std::string known;
   for (const auto* names : {&columns.required, &columns.optional})
-    for (const std::string& name : *names) known += (known.empty() ? "" : ", ") + name;
+    for (const std::string& name : *names) known.append(known.empty() ? "" : ", ").append(name);
+  const auto sentence = [&](const char* begin, const std::string& name, const std::string& end) {
+    return std::string(place).append(begin).append(name).append(end);
+  };
   for (const std::string& name : found) {
     require(contains(columns.required, name) || contains(columns.optional, name),
-            place + ": there is no column '" + name + "'; the first line names some of " + known +
-                ", separated by tabs");
+            sentence(": there is no column '", name,
+                     "'; the first line names some of " + known + ", separated by tabs"));
     require(std::ranges::count(found, name) == 1,
-            place + ": the column '" + name + "' is there twice");
+            sentence(": the column '", name, "' is there twice"));
   }
   for (const std::string& name : columns.required)
-    require(contains(found, name), place + ": the column '" + name + "' is missing");
+    require(contains(found, name), sentence(": the column '", name, "' is missing"));
 }
 
 TableRow row_of(const std::string& place, const std::vector<std::string>& names,
