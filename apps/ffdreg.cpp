@@ -1,6 +1,7 @@
 // ffdreg: nonrigid registration by a B-spline free-form deformation.
 #include <apps/nonrigid.h>
 #include <apps/output_names.h>
+#include <apps/pair_list.h>
 #include <apps/program.h>
 
 namespace po = boost::program_options;
@@ -82,12 +83,12 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found))
     return done;
+  std::vector<CommonOptions> pairs;
   const FfdOptions ffd = with_config_named(found, [&] {
-    validate(o.common);
-    protect_inputs(o.common, nonrigid_names(o.common));
+    pairs = checked_pairs(o.common, nonrigid_names);
     return library_options(o);
   });
-  return run_nonrigid("ffdreg", o.common, found, ffd);
+  return run_nonrigid("ffdreg", pairs, found, ffd);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <apps/nonrigid.h>
 #include <apps/output_names.h>
+#include <apps/pair_list.h>
 #include <apps/program.h>
 
 namespace po = boost::program_options;
@@ -201,13 +202,13 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "fluidreg", summary, example, all_options(o), found))
     return done;
+  std::vector<CommonOptions> pairs;
   const NonrigidModel model = with_config_named(found, [&]() -> NonrigidModel {
-    validate(o.common);
-    protect_inputs(o.common, nonrigid_names(o.common));
+    pairs = checked_pairs(o.common, nonrigid_names);
     refuse_unused(found, o);
     return library_options(o);
   });
-  return run_nonrigid("fluidreg", o.common, found, model);
+  return run_nonrigid("fluidreg", pairs, found, model);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <limits>
 #include <numbers>
 
+#include <apps/kept_images.h>
 #include <apps/regtool/chain_checks.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/transform_file.h>
@@ -48,12 +49,15 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
                      ", which counts as not measured; --background names another value");
 }
 
+using ImageReader = std::function<HostImage(const std::string&)>;
+
 /// The channels of an image, the first of which says on which grid the others lie.
 std::vector<InputImage> read_channels(const std::vector<std::string>& files,
-                                      const IntensityOptions& intensities) {
+                                      const IntensityOptions& intensities,
+                                      const ImageReader& read) {
   std::vector<InputImage> channels;
   channels.reserve(files.size());
-  for (const std::string& file : files) channels.push_back({file, read_image(file), intensities});
+  for (const std::string& file : files) channels.push_back({file, read(file), intensities});
   const InputImage& first = channels.front();
   for (InputImage& channel : channels) {
     require(same_grid(channel.voxels.geometry, first.voxels.geometry),
@@ -89,19 +93,21 @@ Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostI
 
 }  // namespace
 
-Inputs read_inputs(const CommonOptions& o) {
-  const auto read = [](const std::string& path) {
-    return path.empty() ? std::optional<HostImage>() : std::optional<HostImage>(read_image(path));
-  };
+Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   Inputs inputs;
   const IntensityOptions intensities = intensity_options(o);
-  auto moving =
-      std::async(std::launch::async, [&] { return read_channels(o.moving, intensities); });
-  inputs.fixed = read_channels(o.fixed, intensities);
-  inputs.moving = moving.get();
+  auto moving = std::async(std::launch::async, [&] {
+    inputs.moving = read_channels(o.moving, intensities, read_image);
+    if (!o.moving_mask.empty()) inputs.moving_mask = read_image(o.moving_mask);
+  });
+  const ImageReader read_fixed = [&](const std::string& path) {
+    return kept ? kept->read(path) : read_image(path);
+  };
+  inputs.fixed = read_channels(o.fixed, intensities, read_fixed);
+  if (!o.fixed_mask.empty()) inputs.fixed_mask = read_fixed(o.fixed_mask);
+  if (kept) kept->end_of_pair();
+  moving.get();
   inputs.weights = similarity_choice(o).weights_of(inputs.fixed.size());
-  inputs.fixed_mask = read(o.fixed_mask);
-  inputs.moving_mask = read(o.moving_mask);
   const auto keep_warnings = [&](const HostImage& image) {
     inputs.warnings.insert(inputs.warnings.end(), image.warnings.begin(), image.warnings.end());
   };
@@ -130,7 +136,7 @@ namespace {
 
 bool changes(const IntensityOptions& o) { return o.background || o.clip; }
 
-std::vector<Volume<float>> prepared(Context& ctx, const std::vector<InputImage>& channels) {
+std::vector<Volume<float>> to_register(Context& ctx, const std::vector<InputImage>& channels) {
   std::vector<Volume<float>> volumes;
   for (const InputImage& channel : channels) {
     if (!changes(channel.intensities)) {
@@ -146,21 +152,23 @@ std::vector<Volume<float>> prepared(Context& ctx, const std::vector<InputImage>&
 
 }  // namespace
 
-DeviceInputs::DeviceInputs(Context& ctx, const Inputs& inputs)
-    : fixed(prepared(ctx, inputs.fixed)), moving(prepared(ctx, inputs.moving)) {
-  if (inputs.fixed_mask) fixed_mask = to_volume(ctx, *inputs.fixed_mask);
-  if (inputs.moving_mask) moving_mask = to_volume(ctx, *inputs.moving_mask);
+DeviceImage::DeviceImage(Context& ctx, const std::vector<InputImage>& channels,
+                         const std::optional<HostImage>& mask, const char* what)
+    : channels_(to_register(ctx, channels)) {
+  if (mask) mask_ = to_volume(ctx, *mask);
+  std::vector<Volume<float>> lent;
+  for (const Volume<float>& channel : channels_) lent.push_back(channel.lend());
+  prepared_ = std::make_unique<PreparedImage>(std::move(lent),
+                                              mask_.empty() ? Volume<float>() : mask_.lend(), what);
 }
 
-void DeviceInputs::restore(Context& ctx, const Inputs& inputs) {
-  for (std::size_t c = 0; c < fixed.size(); ++c) {
-    if (changes(inputs.fixed[c].intensities)) fixed[c] = to_volume(ctx, inputs.fixed[c].voxels);
-    if (changes(inputs.moving[c].intensities)) moving[c] = to_volume(ctx, inputs.moving[c].voxels);
-  }
-}
-
-Masks DeviceInputs::masks() const {
-  return {fixed_mask.empty() ? nullptr : &fixed_mask, moving_mask.empty() ? nullptr : &moving_mask};
+std::vector<Volume<float>> DeviceImage::as_they_came(
+    Context& ctx, const std::vector<InputImage>& channels) const {
+  std::vector<Volume<float>> images;
+  for (std::size_t c = 0; c < channels.size(); ++c)
+    images.push_back(changes(channels[c].intensities) ? to_volume(ctx, channels[c].voxels)
+                                                      : channels_[c].lend());
+  return images;
 }
 
 namespace {

@@ -1,6 +1,7 @@
 // The inputs of a registration program: images, masks and the start, read and checked.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,19 +33,32 @@ struct Inputs {
   RegistrationInputs sizes() const;
 };
 
-/// Reads all files that the options name, the two images at the same time. Throws IoError, and
-/// InvalidArgument for an empty mask and for channels of different grids.
-Inputs read_inputs(const CommonOptions& options);
+class KeptImages;
 
-/// The same on the device of a context, as a registration is to see it: without padding, clipped.
-struct DeviceInputs {
-  DeviceInputs(Context& ctx, const Inputs& inputs);
-  /// The images as they came, for what is written.
-  void restore(Context& ctx, const Inputs& inputs);
-  Masks masks() const;
+/// Reads all files that the options name, the two images at the same time; fixed ones by way of
+/// what is kept, where there is such. Throws IoError, and InvalidArgument for an empty mask and for
+/// channels of different grids.
+Inputs read_inputs(const CommonOptions& options, KeptImages* kept = nullptr);
 
-  std::vector<Volume<float>> fixed, moving;  ///< channels
-  Volume<float> fixed_mask, moving_mask;
+/// One of the two images on a device, as a registration is to see it: without padding, clipped.
+class DeviceImage {
+ public:
+  /// `what` is for errors: "the fixed image"; it must outlive this.
+  DeviceImage(Context& ctx, const std::vector<InputImage>& channels,
+              const std::optional<HostImage>& mask, const char* what);
+
+  /// With the levels that registrations made of it.
+  PreparedImage& prepared() { return *prepared_; }
+  void free_levels() { prepared_.reset(); }
+  /// The channels as they came, for what is written; `channels` are those of the constructor.
+  /// Refers to this.
+  std::vector<Volume<float>> as_they_came(Context& ctx,
+                                          const std::vector<InputImage>& channels) const;
+
+ private:
+  std::vector<Volume<float>> channels_;
+  Volume<float> mask_;
+  std::unique_ptr<PreparedImage> prepared_;
 };
 
 /// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of

@@ -1,14 +1,15 @@
 // linreg: rigid to affine registration.
 #include <cstdio>
 
+#include <apps/device_images.h>
 #include <apps/field_names.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/progress.h>
-#include <apps/report.h>
-#include <apps/results.h>
+#include <apps/registration_run.h>
+#include <apps/run_pairs.h>
 #include <freeflow/registration/register_images.h>
 
 namespace po = boost::program_options;
@@ -91,11 +92,54 @@ LinearOptions library_options(const LinregOptions& o) {
 }
 
 void check(const CommonOptions& o) {
-  validate(o);
   require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
   require(o.start == CommonOptions{}.start,
           "--start is of ffdreg and fluidreg; linreg's is --init");
-  protect_inputs(o, linear_names(o));
+}
+
+class LinearRun : public RegistrationRun {
+ public:
+  LinearRun(const Program& program, const CommonOptions& common, const LinearOptions& options,
+            KeptImages* kept)
+      : RegistrationRun(program, common, linear_names(common), kept), options_(options) {}
+
+  std::function<void()> compute(Context& ctx) override;
+
+ private:
+  void take_start() override { options_.initial = initial_affine(common_.init, inputs_); }
+
+  LinearOptions options_;
+};
+
+std::function<void()> LinearRun::compute(Context& ctx) {
+  watch_.lap();
+  print_warnings(program_.label, inputs_.warnings, common_);
+  ctx.reset_peak();
+  ResultFiles& files = start_writing(ctx);
+  const RegistrationInputs sizes = inputs_.sizes();
+  const std::size_t predicted = predict_bytes(ctx, sizes, options_);
+  DeviceImages images(ctx, kept_, common_, inputs_, [&] {
+    require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
+  });
+  seconds_.reading += watch_.lap();
+
+  Progress progress(common_.similarity, {}, verbosity(common_));
+  progress.announce(describe(inputs_) + "device " + ctx.device().name() + " (" +
+                    ctx.device().description() + ")\n");
+  const LinearResult result = register_linear(ctx, images.fixed().prepared(),
+                                              images.moving().prepared(), options_, &progress);
+  images.free_levels();
+  print_warnings(program_.label, translated(result.warnings), common_);
+  print_warnings(program_.label, said_of_rotation(options_.initial, result.affine, inputs_),
+                 common_);
+  seconds_.linear = watch_.lap();
+
+  const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
+             moving = images.moving().as_they_came(ctx, inputs_.moving);
+  write_linear_results(
+      ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
+  return ending(
+      linear_report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted}));
 }
 
 int run(int argc, char** argv) {
@@ -103,49 +147,16 @@ int run(int argc, char** argv) {
   po::variables_map found;
   if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found))
     return done;
-  LinearOptions linear = with_config_named(found, [&] {
+  std::vector<CommonOptions> pairs;
+  const LinearOptions linear = with_config_named(found, [&] {
     check(o.common);
+    pairs = checked_pairs(o.common, linear_names);
     return library_options(o);
   });
-  const Interpolation interpolation = parse_interpolation(o.common.interpolation);
-  Context ctx(Device::parse(o.common.device), o.common.threads);
-  Outputs outputs(linear_names(o.common));
-  Timings seconds;
-  Stopwatch watch;
-
-  Inputs inputs = read_inputs(o.common);
-  for (const std::string& warning : idle_options(o.common, found))
-    inputs.warnings.push_back(warning);
-  linear.initial = initial_affine(o.common.init, inputs);
-  warn_of_folder(o.common.output, inputs.warnings);
-  warn_of_older_outputs(o.common, outputs.names, inputs.warnings);
-  print_warnings("linreg", inputs.warnings, o.common);
-  const RegistrationInputs sizes = inputs.sizes();
-  const std::size_t predicted = predict_bytes(ctx, sizes, linear);
-  require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
-  DeviceInputs on_device(ctx, inputs);
-  seconds.reading = watch.lap();
-  stop_if_interrupted();
-
-  Progress progress(o.common.similarity, {}, verbosity(o.common));
-  progress.announce(describe(inputs) + "device " + ctx.device().name() + " (" +
-                    ctx.device().description() + ")\n");
-  const LinearResult result =
-      register_linear(ctx, on_device.fixed, on_device.moving, linear, on_device.masks(), &progress);
-  print_warnings("linreg", translated(result.warnings), o.common);
-  print_warnings("linreg", said_of_rotation(linear.initial, result.affine, inputs), o.common);
-  seconds.linear = watch.lap();
-
-  on_device.restore(ctx, inputs);
-  write_linear_results(ctx, outputs, inputs, on_device, result, interpolation);
-  seconds.writing = watch.lap();
-  if (!outputs.names.report.empty())
-    write_linear_report(outputs.set.file(outputs.names.report), ctx,
-                        {"linreg", found, inputs, result, seconds, predicted});
-  stop_if_interrupted();
-  outputs.set.commit();
-  print_label_commands(o.common, outputs.names);
-  return done;
+  return run_pairs("linreg", pairs, found, linear_names,
+                   [&](const Program& program, const CommonOptions& pair, KeptImages* kept) {
+                     return std::make_unique<LinearRun>(program, pair, linear, kept);
+                   });
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 namespace freeflow::apps {
 
 std::size_t nonrigid_writing_bytes(const Geometry& fixed, const Geometry& moving, bool whole) {
-  constexpr std::size_t field = 3 * sizeof(float), in_voxels_and_mm = 2, both_directions = 2,
+  constexpr std::size_t field = 3 * sizeof(float), both_directions = 2,
                         twice_in_double = 4;  // ITK's image, and what it hands to HDF5
   const std::size_t voxels = fixed.extent.count(), images = linear_writing_bytes(fixed, moving);
   if (whole) return (both_directions + twice_in_double) * field * voxels + images;
-  return std::max(both_directions * in_voxels_and_mm * field * voxels, images);
+  return both_directions * field * voxels + images;
 }
 
 std::size_t linear_writing_bytes(const Geometry& fixed, const Geometry& moving) {

@@ -1,13 +1,13 @@
 #include <apps/nonrigid.h>
 
+#include <apps/device_images.h>
 #include <apps/field_names.h>
-#include <apps/images.h>
 #include <apps/memory_check.h>
 #include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/progress.h>
-#include <apps/report.h>
-#include <apps/results.h>
+#include <apps/registration_run.h>
+#include <apps/run_pairs.h>
 
 namespace freeflow::apps {
 
@@ -39,76 +39,121 @@ void apply_common(const CommonOptions& common, LevelOptions& options) {
   options.with_inverse = parse_outputs(common.outputs).needs_inverse();
 }
 
-int run_nonrigid(const std::string& program, const CommonOptions& common,
-                 const boost::program_options::variables_map& found, NonrigidModel model) {
-  const Interpolation interpolation = parse_interpolation(common.interpolation);
-  Context ctx(Device::parse(common.device), common.threads);
-  Outputs outputs(nonrigid_names(common));
-  Timings seconds;
-  Stopwatch watch;
+namespace {
 
-  Inputs inputs = read_inputs(common);
-  for (const std::string& warning : idle_options(common, found)) inputs.warnings.push_back(warning);
-  FileTransform start = initial_transform(common.init, inputs);
-  RegistrationOptions options{std::move(model), parse_linear_model(common.linear),
-                              *parse_start(common.start)};
-  LevelOptions& levels = levels_of(options.model);
-  levels.initial = start.affine;
-  RegistrationInputs sizes = inputs.sizes();
-  DisplacementField initial_displacement;
-  if (start.displacement) {
-    require(common.linear == "none" || found["linear"].defaulted(),
-            "--linear " + common.linear +
-                " cannot follow the displacement that --init gives; leave it out");
-    levels.initial_displacement = &initial_displacement;
-    sizes.initial_displacement = start.displacement->geometry;
-    options.validate();
-    if (common.linear != "none")
-      inputs.warnings.push_back("--init gives a displacement, so there is no linear stage");
+/// Writes the displacement while it is inverted.
+class SavingProgress : public Progress {
+ public:
+  SavingProgress(Progress progress, ResultFiles& files)
+      : Progress(std::move(progress)), files_(files) {}
+  void on_displacement(Context& ctx, const DisplacementField& displacement) override {
+    write_displacement_of(ctx, files_, displacement);
   }
-  warn_of_folder(common.output, inputs.warnings);
-  warn_of_older_outputs(common, outputs.names, inputs.warnings);
-  print_warnings(program, inputs.warnings, common);
 
-  Progress progress(common.similarity, work_per_level(inputs.fixed_image().geometry, options.model),
-                    verbosity(common));
-  const std::size_t predicted = predict_bytes(ctx, sizes, options);
-  progress.announce(describe(inputs) + "device " + ctx.device().name() + " (" +
+ private:
+  ResultFiles& files_;
+};
+
+class NonrigidRun : public RegistrationRun {
+ public:
+  NonrigidRun(const Program& program, const CommonOptions& common, const NonrigidModel& model,
+              KeptImages* kept)
+      : RegistrationRun(program, common, nonrigid_names(common), kept),
+        options_{model, parse_linear_model(common.linear), *parse_start(common.start)} {}
+
+  std::function<void()> compute(Context& ctx) override;
+
+ private:
+  void take_start() override;
+  void announce(Context& ctx, const Progress& progress);
+  void check_memory(Context& ctx);
+
+  RegistrationOptions options_;
+  FileTransform start_;
+  RegistrationInputs sizes_;
+  std::size_t predicted_ = 0;
+};
+
+void NonrigidRun::take_start() {
+  start_ = initial_transform(common_.init, inputs_);
+  levels_of(options_.model).initial = start_.affine;
+  sizes_ = inputs_.sizes();
+  if (!start_.displacement) return;
+  require(common_.linear == "none" || program_.found["linear"].defaulted(),
+          "--linear " + common_.linear +
+              " cannot follow the displacement that --init gives; leave it out");
+  sizes_.initial_displacement = start_.displacement->geometry;
+  const DisplacementField some;
+  levels_of(options_.model).initial_displacement = &some;
+  options_.validate();
+  levels_of(options_.model).initial_displacement = nullptr;
+  if (common_.linear != "none")
+    inputs_.warnings.push_back("--init gives a displacement, so there is no linear stage");
+}
+
+void NonrigidRun::announce(Context& ctx, const Progress& progress) {
+  progress.announce(describe(inputs_) + "device " + ctx.device().name() + " (" +
                     ctx.device().description() + "), about " +
-                    std::to_string((predicted >> 20) + 1) + " MiB needed\n");
-  require_memory(ctx, predicted,
-                 nonrigid_writing_bytes(sizes.fixed, sizes.moving, outputs.names.affine.empty()));
-  DeviceInputs on_device(ctx, inputs);
-  if (start.displacement) {
+                    std::to_string((predicted_ >> 20) + 1) + " MiB needed\n");
+}
+
+void NonrigidRun::check_memory(Context& ctx) {
+  require_memory(
+      ctx, predicted_,
+      nonrigid_writing_bytes(sizes_.fixed, sizes_.moving, outputs_->names.affine.empty()));
+}
+
+std::function<void()> NonrigidRun::compute(Context& ctx) {
+  watch_.lap();
+  print_warnings(program_.label, inputs_.warnings, common_);
+  ctx.reset_peak();
+  ResultFiles& files = start_writing(ctx);
+  DisplacementField initial_displacement;
+  if (start_.displacement) levels_of(options_.model).initial_displacement = &initial_displacement;
+  predicted_ = predict_bytes(ctx, sizes_, options_);
+  DeviceImages images(ctx, kept_, common_, inputs_, [&] { check_memory(ctx); });
+  if (start_.displacement) {
     initial_displacement =
-        DisplacementField(ctx, start.displacement->geometry, start.displacement->planes);
-    start.displacement.reset();
+        DisplacementField(ctx, start_.displacement->geometry, start_.displacement->planes);
+    start_.displacement.reset();
   }
-  seconds.reading = watch.lap();
-  stop_if_interrupted();
+  seconds_.reading += watch_.lap();
 
-  const RegistrationResult result = register_images(ctx, on_device.fixed, on_device.moving, options,
-                                                    on_device.masks(), &progress);
+  SavingProgress progress(
+      {common_.similarity, work_per_level(inputs_.fixed_image().geometry, options_.model),
+       verbosity(common_)},
+      files);
+  announce(ctx, progress);
+  const RegistrationResult result = register_images(
+      ctx, images.fixed().prepared(), images.moving().prepared(), options_, &progress);
+  images.free_levels();
   if (result.linear) {
-    print_warnings(program, translated(result.linear->warnings), common);
-    print_warnings(program, said_of_rotation(start.affine, result.linear->affine, inputs), common);
+    print_warnings(program_.label, translated(result.linear->warnings), common_);
+    print_warnings(program_.label, said_of_rotation(start_.affine, result.linear->affine, inputs_),
+                   common_);
   }
-  print_warnings(program, translated(result.warnings), common);
-  seconds.linear = result.linear ? result.linear->seconds : 0;
-  seconds.nonrigid = result.nonrigid_seconds;
-  seconds.inverting = result.inverse_seconds;
-  watch.lap();
+  print_warnings(program_.label, translated(result.warnings), common_);
+  seconds_.linear = result.linear ? result.linear->seconds : 0;
+  seconds_.nonrigid = result.nonrigid_seconds;
+  seconds_.inverting = result.inverse_seconds;
+  watch_.lap();
 
-  on_device.restore(ctx, inputs);
-  write_results(ctx, outputs, inputs, on_device, result, interpolation);
-  seconds.writing = watch.lap();
-  if (!outputs.names.report.empty())
-    write_report(outputs.set.file(outputs.names.report), ctx,
-                 {program, found, inputs, result, seconds, predicted});
-  stop_if_interrupted();
-  outputs.set.commit();
-  print_label_commands(common, outputs.names);
-  return done;
+  const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
+             moving = images.moving().as_they_came(ctx, inputs_.moving);
+  write_results(ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)},
+                result);
+  return ending(
+      report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted_}));
+}
+
+}  // namespace
+
+int run_nonrigid(const std::string& program, const std::vector<CommonOptions>& pairs,
+                 const boost::program_options::variables_map& found, const NonrigidModel& model) {
+  return run_pairs(program, pairs, found, nonrigid_names,
+                   [&](const Program& of_pair, const CommonOptions& pair, KeptImages* kept) {
+                     return std::make_unique<NonrigidRun>(of_pair, pair, model, kept);
+                   });
 }
 
 }  // namespace freeflow::apps

@@ -10,9 +10,9 @@ namespace freeflow::apps {
 /// Sets what the shared options say of a model.
 void apply_common(const CommonOptions& common, LevelOptions& options);
 
-/// One run of a program after its command line is understood; writes nonrigid_names(). Returns the
-/// exit status.
-int run_nonrigid(const std::string& program, const CommonOptions& common,
-                 const boost::program_options::variables_map& found, NonrigidModel model);
+/// The run of a program after its command line is understood (pair_list.h): registers each pair and
+/// writes nonrigid_names(). Returns the exit status.
+int run_nonrigid(const std::string& program, const std::vector<CommonOptions>& pairs,
+                 const boost::program_options::variables_map& found, const NonrigidModel& model);
 
 }  // namespace freeflow::apps

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/compression.h>
 #include <freeflow/io/file_checks.h>
 
 namespace po = boost::program_options;
@@ -33,6 +34,13 @@ po::options_description common_options(CommonOptions& v) {
        "same")  //
       ("output,o", po::value(&v.output)->value_name("PREFIX"),
        "start of the output names; missing folders are made")  //
+      ("pairs", po::value(&v.pairs)->value_name("FILE.tsv"),
+       "a table of pairs instead of -f, -m, -o: columns fixed, moving, output and, where wanted, "
+       "fixed_mask, moving_mask, init (init2: the affine after a field), paths relative to it; "
+       "what "
+       "is done and made of the same contents and options is left as it is")(
+          "summary", po::value(&v.summary)->value_name("FILE.tsv"),
+          "with --pairs: how each of them ended")  //
       ("bids", po::value(&v.bids)->value_name("FROM:TO"),
        "outputs named as BIDS derivatives, each direction one file: PREFIX and "
        "_from-FROM_to-TO_mode-image_xfm; FROM is the moving image's space, TO the fixed one's")  //
@@ -95,7 +103,10 @@ po::options_description common_options(CommonOptions& v) {
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"),
        "for the warped images")  //
       ("outputs", text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report"),
-       "what is written beside the affine; what nothing asks for is not computed");
+       "what is written beside the affine; what nothing asks for is not computed")(
+          "compress", number(v.compress)->value_name("0..9"),
+          "0 writes .nii; 1 is fast to write and to read; more is smaller: fields by a tenth from "
+          "2, label-like images from 6, which takes many times as long");
   run.add_options()  //
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"),
        "where to compute; auto takes the first GPU")  //
@@ -310,15 +321,21 @@ void print_warnings(const std::string& program, const std::vector<std::string>& 
     std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
 }
 
-namespace {
-
 bool is_start_word(const std::string& text) {
   return text == "identity" || text == "center" || text == "moments";
 }
 
-}  // namespace
+std::vector<std::string> input_files(const CommonOptions& o) {
+  std::vector<std::string> files;
+  for (const auto* listed : {&o.fixed, &o.moving, &o.init})
+    for (const std::string& file : *listed)
+      if (listed != &o.init || !is_start_word(file)) files.push_back(file);
+  for (const std::string& mask : {o.fixed_mask, o.moving_mask})
+    if (!mask.empty()) files.push_back(mask);
+  return files;
+}
 
-void validate(const CommonOptions& o) {
+void validate_files(const CommonOptions& o) {
   const auto named = [](const std::vector<std::string>& files) {
     return !files.empty() &&
            std::ranges::none_of(files, [](const std::string& f) { return f.empty(); });
@@ -333,6 +350,12 @@ void validate(const CommonOptions& o) {
           "--channel-weights has " + std::to_string(weights) + " numbers for " +
               std::to_string(o.fixed.size()) + " channels; give one for each -f, or none");
   require(!o.output.empty(), "name the output prefix with -o PREFIX");
+  require(o.init.size() == 1 ||
+              (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
+          "--init takes one start, or a displacement field and then an affine");
+}
+
+void validate(const CommonOptions& o) {
   require(parse_similarity_sum(o.similarity).has_value(),
           "--similarity '" + o.similarity +
               "' is not one of auto, nmi, mi, cr, ssd, lncc, mind, or a sum of them such as "
@@ -348,9 +371,8 @@ void validate(const CommonOptions& o) {
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
   require(parse_start(o.start).has_value(),
           "--start '" + o.start + "' is not one of auto, discrete, none");
-  require(o.init.size() == 1 ||
-              (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
-          "--init takes one start, or a displacement field and then an affine");
+  require(o.compress >= 0 && o.compress <= Compression::smallest,
+          "--compress must lie between 0 (.nii, as it is) and 9 (.nii.gz, the smallest)");
   require_threads(o.threads);
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   require(o.lncc_radius >= 1 && o.lncc_radius <= 64,

@@ -18,7 +18,9 @@ struct CommonOptions {
   std::vector<std::string> fixed, moving;    ///< a file for each channel
   std::vector<std::string> channel_weights;  ///< numbers, or lists of them
   std::string output;
+  std::string pairs, summary;   ///< tables, or empty
   std::string outputs = "all";  ///< words of OutputChoice, separated by commas
+  int compress = 1;             ///< 0 to 9; 0: not at all
   std::string bids;             ///< FROM:TO, or empty
   std::string config;           ///< FILE, or empty
   std::string fixed_mask, moving_mask;
@@ -94,6 +96,13 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 std::vector<std::string> idle_options(const CommonOptions& o,
                                       const boost::program_options::variables_map& found);
 
+/// A program, as what it says about a pair begins ("fluidreg", or "fluidreg: pair 3/20"), and the
+/// options that it was given, which must outlive it.
+struct Program {
+  std::string name, label;
+  const boost::program_options::variables_map& found;
+};
+
 /// Warnings on stderr, unless quiet.
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings,
                     bool quiet);
@@ -105,7 +114,14 @@ inline void print_warnings(const std::string& program, const std::vector<std::st
 /// A sentence where the prefix is a folder's name and the user may have meant the folder.
 void warn_of_folder(const std::string& prefix, std::vector<std::string>& warnings);
 
-/// Checks what can be checked before reading anything: required files are named, words are known.
+/// Checks what can be checked before reading anything: words are known.
 void validate(const CommonOptions& o);
+/// The same of the files of a pair: those that are needed are named.
+void validate_files(const CommonOptions& o);
+
+/// Whether --init names no file.
+bool is_start_word(const std::string& text);
+/// All files that a pair reads.
+std::vector<std::string> input_files(const CommonOptions& o);
 
 }  // namespace freeflow::apps

@@ -50,6 +50,23 @@ OutputNames chosen_of(OutputNames names, const OutputChoice& choice) {
   return names;
 }
 
+/// Of files that are not compressed.
+OutputNames plain_files(OutputNames names) {
+  const auto shorten = [](std::string& name) {
+    if (name.ends_with(".nii.gz")) name.resize(name.size() - 3);
+  };
+  shorten(names.forward);
+  shorten(names.back);
+  for (auto* channels : {&names.warped, &names.inverse_warped})
+    for (std::string& name : *channels) shorten(name);
+  return names;
+}
+
+OutputNames written_of(const OutputNames& names, const CommonOptions& o) {
+  const OutputNames chosen = chosen_of(names, parse_outputs(o.outputs));
+  return o.compress == 0 ? plain_files(chosen) : chosen;
+}
+
 OutputNames all_nonrigid_names(const CommonOptions& o) {
   if (!o.bids.empty()) return bids_names(o, ".h5");
   return plain_names(o, "1Warp.nii.gz", "1InverseWarp.nii.gz");
@@ -106,18 +123,17 @@ std::string OutputNames::back_chain() const {
          (back.empty() || affine.empty() ? "" : " ") + (back.empty() ? "" : "-t " + prefix + back);
 }
 
-OutputNames nonrigid_names(const CommonOptions& o) {
-  return chosen_of(all_nonrigid_names(o), parse_outputs(o.outputs));
-}
+OutputNames nonrigid_names(const CommonOptions& o) { return written_of(all_nonrigid_names(o), o); }
 
-OutputNames linear_names(const CommonOptions& o) {
-  return chosen_of(all_linear_names(o), parse_outputs(o.outputs));
-}
+OutputNames linear_names(const CommonOptions& o) { return written_of(all_linear_names(o), o); }
 
 void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
                            std::vector<std::string>& warnings) {
-  std::vector<std::string> others = all_nonrigid_names(o).all(), own = names.all();
-  for (const std::string& name : all_linear_names(o).all()) others.push_back(name);
+  std::vector<std::string> others, own = names.all();
+  for (const OutputNames& all : {all_nonrigid_names(o), all_linear_names(o)})
+    for (const OutputNames& names_of_run : {all, plain_files(all)})
+      for (const std::string& name : names_of_run.all())
+        if (std::ranges::find(others, name) == others.end()) others.push_back(name);
   std::string left;
   for (const std::string& name : others) {
     std::error_code none;
@@ -131,10 +147,8 @@ void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
 }
 
 void protect_inputs(const CommonOptions& o, const OutputNames& names) {
-  std::vector<std::string> inputs = {o.fixed_mask, o.moving_mask, o.config};
-  inputs.insert(inputs.end(), o.fixed.begin(), o.fixed.end());
-  inputs.insert(inputs.end(), o.moving.begin(), o.moving.end());
-  inputs.insert(inputs.end(), o.init.begin(), o.init.end());
+  std::vector<std::string> inputs = input_files(o);
+  inputs.insert(inputs.end(), {o.config, o.pairs});
   protect_inputs(names.prefix, inputs, names.all());
 }
 

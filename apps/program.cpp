@@ -62,18 +62,20 @@ void cap_threads() {
   if (asked < 1 || asked > most_threads) omp_set_num_threads(omp_get_num_procs());
 }
 
-int fail(const std::string& name, const std::string& sentence, ExitStatus status) {
-  std::fprintf(stderr, "%s: %s\n", name.c_str(), without_staging(translated(sentence)).c_str());
+std::string for_users(const std::string& sentence) { return without_staging(translated(sentence)); }
+
+int fail(const std::string& name, const std::string& sentence, int status) {
+  std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());
   return status;
 }
 
-int end_interrupted(const std::string& name) {
+int end_interrupted(const std::string& name, const std::string& left) {
   std::string by;
   for (const SignalName& ending : ending_signals)
     if (ending.number == received_signal && ending.number != SIGINT)
       by = std::string(" by ") + ending.name;
   const int number = received_signal ? received_signal : SIGINT;
-  return fail(name, "interrupted" + by + "; nothing was written", ExitStatus(128 + number));
+  return fail(name, "interrupted" + by + "; " + left, 128 + number);
 }
 
 /// What was printed must have arrived.
@@ -104,6 +106,25 @@ void stop_if_interrupted() {
   if (interrupt_requested()) throw Cancelled{};
 }
 
+Failure current_failure() {
+  try {
+    throw;
+  } catch (const InvalidArgument& e) {
+    return {for_users(e.what()), unusable_input};
+  } catch (const WriteError& e) {
+    return {for_users(e.what()), work_failed};
+  } catch (const IoError& e) {
+    return {for_users(e.what()), unusable_input};
+  } catch (const std::system_error& e) {
+    const bool threads = e.code() == std::errc::resource_unavailable_try_again;
+    return {threads ? no_more_threads : for_users(e.what()), work_failed};
+  } catch (const std::bad_alloc&) {
+    return {"out of memory; resample the images to a coarser grid", work_failed};
+  } catch (const std::exception& e) {
+    return {for_users(e.what()), work_failed};
+  }
+}
+
 int run_program(const std::string& name, const std::function<int()>& work) {
   if (!cpu_is_supported())
     return fail(
@@ -117,22 +138,13 @@ int run_program(const std::string& name, const std::function<int()>& work) {
   cap_threads();
   try {
     return end(name, work());
+  } catch (const Interrupted& e) {
+    return end_interrupted(name, e.left);
   } catch (const Cancelled&) {
-    return end_interrupted(name);
-  } catch (const InvalidArgument& e) {
-    return fail(name, e.what(), unusable_input);
-  } catch (const WriteError& e) {
-    return fail(name, e.what(), work_failed);
-  } catch (const IoError& e) {
-    return fail(name, e.what(), unusable_input);
-  } catch (const std::system_error& e) {
-    if (e.code() != std::errc::resource_unavailable_try_again)
-      return fail(name, e.what(), work_failed);
-    return fail(name, no_more_threads, work_failed);
-  } catch (const std::bad_alloc&) {
-    return fail(name, "out of memory; resample the images to a coarser grid", work_failed);
-  } catch (const std::exception& e) {
-    return fail(name, e.what(), work_failed);
+    return end_interrupted(name, "nothing was written");
+  } catch (...) {
+    const Failure failure = current_failure();
+    return fail(name, failure.sentence, failure.status);
   }
 }
 

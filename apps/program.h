@@ -5,10 +5,27 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <utility>
+
+#include <freeflow/core/cancelled.h>
 
 namespace freeflow::apps {
 
 enum ExitStatus : int { done = 0, work_failed = 1, unusable_input = 2 };
+
+/// How a program ends whose work threw.
+struct Failure {
+  std::string sentence;
+  int status;
+};
+/// Of the exception that is being handled.
+Failure current_failure();
+
+/// Work on several pairs that was asked to stop, and what it leaves.
+struct Interrupted : Cancelled {
+  explicit Interrupted(std::string left_so) : left(std::move(left_so)) {}
+  std::string left;
+};
 
 /// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr
 /// and a status, 128 and its number for a signal that ended it. Installs the handlers of signals.

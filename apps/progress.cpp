@@ -17,10 +17,12 @@ Verbosity verbosity(bool verbose, bool quiet) {
   return quiet ? Verbosity::quiet : verbose ? Verbosity::verbose : Verbosity::automatic;
 }
 
+bool stderr_is_terminal() { return isatty(STDERR_FILENO); }
+
 Progress::Progress(std::string similarity_name, std::vector<double> work_per_level,
                    Verbosity verbosity)
     : similarity_name_(std::move(similarity_name)), work_(std::move(work_per_level)),
-      terminal_(isatty(STDERR_FILENO)),
+      terminal_(stderr_is_terminal()),
       shown_(verbosity == Verbosity::verbose || (verbosity == Verbosity::automatic && terminal_)),
       start_(Clock::now()), last_print_(start_) {}
 

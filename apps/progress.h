@@ -20,6 +20,8 @@ enum class Verbosity {
 Verbosity verbosity(bool verbose, bool quiet);
 inline Verbosity verbosity(const CommonOptions& o) { return verbosity(o.verbose, o.quiet); }
 
+bool stderr_is_terminal();
+
 class Progress : public Observer {
  public:
   /// work_per_level: voxels times iterations of the nonrigid levels, coarse to fine, for the

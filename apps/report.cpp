@@ -148,7 +148,7 @@ ordered_json linear_json(const LinearResult& r) {
 
 }  // namespace
 
-void write_linear_report(const std::string& path, const Context& ctx, const LinearReportInput& in) {
+ordered_json linear_report_of(const Context& ctx, const LinearReportInput& in) {
   ordered_json json =
       opening(in.program, in.options, ctx, in.inputs, in.result.warnings, in.result.levels);
   json["seconds"] = {{"reading", in.seconds.reading},
@@ -160,10 +160,10 @@ void write_linear_report(const std::string& path, const Context& ctx, const Line
   json["overlap_fraction"] = {{"before", in.result.overlap_before},
                               {"after", in.result.overlap_after}};
   json["linear"] = linear_json(in.result);
-  write_json(path, json);
+  return json;
 }
 
-void write_report(const std::string& path, const Context& ctx, const ReportInput& in) {
+ordered_json report_of(const Context& ctx, const ReportInput& in) {
   const RegistrationResult& r = in.result;
   const std::size_t voxels = r.displacement.extent().count();
   ordered_json json = opening(in.program, in.options, ctx, in.inputs, r.warnings, r.levels);
@@ -209,7 +209,7 @@ void write_report(const std::string& path, const Context& ctx, const ReportInput
                                  {"below_bound_after", r.inverse_unfolding.voxels_after},
                                  {"rounds", r.inverse_unfolding.rounds}};
   }
-  write_json(path, json);
+  return json;
 }
 
 }  // namespace freeflow::apps

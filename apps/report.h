@@ -7,6 +7,7 @@
 #include <apps/images.h>
 #include <freeflow/registration/registration_result.h>
 #include <boost/program_options.hpp>
+#include <nlohmann/json.hpp>
 
 namespace freeflow::apps {
 
@@ -32,12 +33,9 @@ struct LinearReportInput {
   std::size_t predicted_bytes = 0;
 };
 
-/// Throws IoError when the file cannot be written.
-void write_linear_report(const std::string& path, const Context& ctx,
-                         const LinearReportInput& input);
-
-/// Throws IoError when the file cannot be written.
-void write_report(const std::string& path, const Context& ctx, const ReportInput& input);
+/// What the report holds; ["seconds"]["writing"] is for who ends the writing.
+nlohmann::ordered_json linear_report_of(const Context& ctx, const LinearReportInput& input);
+nlohmann::ordered_json report_of(const Context& ctx, const ReportInput& input);
 
 /// "160x192x224 voxels of 1x1x1 mm".
 std::string describe(const Geometry& geometry);

@@ -1,9 +1,7 @@
 #include <apps/results.h>
 
-#include <algorithm>
 #include <cmath>
-#include <functional>
-#include <future>
+#include <utility>
 
 #include <apps/program.h>
 #include <freeflow/io/field_file.h>
@@ -21,126 +19,97 @@ float smallest(const HostImage& image) {
   return low;
 }
 
-/// Runs both at the same time: a good part of ITK's writing is done by one thread. Either may be
-/// empty.
-void write_both(const std::function<void()>& first, const std::function<void()>& second) {
-  stop_if_interrupted();
-  std::future<void> background;
-  if (second) background = std::async(std::launch::async, second);
-  if (first) first();
-  if (background.valid()) background.get();
+}  // namespace
+
+template <class Write>
+void ResultFiles::add(const std::string& name, Write write) {
+  writer_.add([this, name, write = std::move(write)] {
+    write(outputs_.set.file(name));
+    outputs_.set.sync(name);
+  });
 }
 
-/// What writes a volume under a name; nothing where there is no volume. All must outlive it.
-std::function<void()> writes(const Outputs& outputs, const std::vector<std::string>& names,
-                             std::size_t channel, const Geometry& grid,
-                             const std::vector<float>& voxels, int threads) {
-  if (voxels.empty()) return {};
-  return [&, channel, threads] {
-    write_image(outputs.set.file(names[channel]), grid, voxels, StoredType::float32, threads);
-  };
+void ResultFiles::add_field(Context& ctx, const std::string& name, const DisplacementField& field) {
+  if (name.empty()) return;
+  add(name, [grid = field.geometry(), planes = field.to_host(ctx), compression = compression_](
+                const std::string& path) { write_displacement(path, grid, planes, compression); });
 }
 
-/// A channel's; empty volumes are not written.
-void write_images(const Outputs& outputs, std::size_t channel, const Geometry& fixed_grid,
-                  const std::vector<float>& warped, const Geometry& moving_grid,
-                  const std::vector<float>& inverse_warped, int threads) {
-  const OutputNames& names = outputs.names;
-  write_both(writes(outputs, names.warped, channel, fixed_grid, warped, threads),
-             writes(outputs, names.inverse_warped, channel, moving_grid, inverse_warped, threads));
-  stop_if_interrupted();
+void ResultFiles::add_image(Context& ctx, const std::string& name, const Volume<float>& image) {
+  if (name.empty()) return;
+  add(name, [grid = image.geometry(), voxels = image.to_host(ctx),
+             compression = compression_](const std::string& path) {
+    write_image(path, grid, voxels, StoredType::float32, compression);
+  });
 }
 
-/// An affine beside a field for each direction.
-void write_fields(Context& ctx, const Outputs& outputs, const RegistrationResult& result) {
-  const Geometry& grid = result.displacement.geometry();
-  const OutputNames& names = outputs.names;
-  write_affine(outputs.set.file(names.affine), result.affine, grid.center());
-  const auto writes_field = [&](const std::string& name,
-                                const DisplacementField& field) -> std::function<void()> {
-    return [&outputs, name, &grid, planes = field.to_host(ctx), threads = ctx.threads()] {
-      write_displacement(outputs.set.file(name), grid, planes, threads);
-    };
-  };
-  std::function<void()> there, back;
-  if (!names.forward.empty()) there = writes_field(names.forward, result.displacement);
-  if (!names.back.empty()) back = writes_field(names.back, result.inverse->field);
-  write_both(there, back);
-}
-
-/// One file for each direction, while others compute: HDF5 compresses on one thread and takes one
-/// file at a time.
-std::future<void> write_whole(Context& ctx, const Outputs& outputs,
-                              const RegistrationResult& result) {
+void ResultFiles::add_whole(Context& ctx, const RegistrationResult& result) {
   const Geometry& grid = result.displacement.geometry();
   std::vector<std::pair<std::string, HostTransform>> files;
-  if (const std::string& name = outputs.names.forward; !name.empty())
+  if (const std::string& name = outputs_.names.forward; !name.empty())
     files.push_back(
         {name, {{HostField{grid, result.displacement.to_host(ctx), {}}, result.affine}, {}}});
-  if (const std::string& name = outputs.names.back; !name.empty())
+  if (const std::string& name = outputs_.names.back; !name.empty())
     files.push_back(
         {name,
          {{result.affine.inverse(), HostField{grid, result.inverse->field.to_host(ctx), {}}}, {}}});
-  return std::async(std::launch::async, [&outputs, files = std::move(files)] {
+  // One after the other: HDF5 takes one file at a time.
+  writer_.add([this, files = std::move(files)] {
     for (const auto& [name, transform] : files) {
       stop_if_interrupted();
-      write_transform_file(outputs.set.file(name), TransformFormat::itk, transform);
+      write_transform_file(outputs_.set.file(name), TransformFormat::itk, transform);
     }
   });
 }
 
-}  // namespace
+void write_displacement_of(Context& ctx, ResultFiles& files, const DisplacementField& field) {
+  const OutputNames& names = files.outputs().names;
+  if (!names.affine.empty()) files.add_field(ctx, names.forward, field);
+}
 
-void write_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                   const DeviceInputs& images, const RegistrationResult& result,
-                   Interpolation interpolation) {
-  const OutputNames& names = outputs.names;
-  std::future<void> whole;
-  if (names.affine.empty())
-    whole = write_whole(ctx, outputs, result);
-  else
-    write_fields(ctx, outputs, result);
+void write_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
+                   const RegistrationResult& result) {
+  const OutputNames& names = files.outputs().names;
+  if (names.affine.empty()) {
+    files.add_whole(ctx, result);
+  } else {
+    write_affine(files.outputs().set.file(names.affine), result.affine,
+                 result.displacement.geometry().center());
+    if (!names.back.empty()) files.add_field(ctx, names.back, result.inverse->field);
+  }
   Transform back(result.affine.inverse());
   if (!names.inverse_warped.empty()) back.then(result.inverse->field.lend());
   for (std::size_t c = 0; c < images.fixed.size(); ++c) {
     const Volume<float>&fixed = images.fixed[c], &moving = images.moving[c];
-    std::vector<float> warped, inverse_warped;
     if (!names.warped.empty())
-      warped = warp(ctx, moving, fixed.geometry(), result.affine, &result.displacement,
-                    interpolation, smallest(inputs.moving[c].voxels))
-                   .to_host(ctx);
+      files.add_image(ctx, names.warped[c],
+                      warp(ctx, moving, fixed.geometry(), result.affine, &result.displacement,
+                           images.interpolation, smallest(images.inputs.moving[c].voxels)));
     if (!names.inverse_warped.empty())
-      inverse_warped = resample(ctx, fixed, back, moving.geometry(), interpolation,
-                                smallest(inputs.fixed[c].voxels))
-                           .to_host(ctx);
-    write_images(outputs, c, fixed.geometry(), warped, moving.geometry(), inverse_warped,
-                 ctx.threads());
+      files.add_image(ctx, names.inverse_warped[c],
+                      resample(ctx, fixed, back, moving.geometry(), images.interpolation,
+                               smallest(images.inputs.fixed[c].voxels)));
   }
-  if (whole.valid()) whole.get();
 }
 
-void write_linear_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                          const DeviceInputs& images, const LinearResult& result,
-                          Interpolation interpolation) {
-  const OutputNames& names = outputs.names;
+void write_linear_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
+                          const LinearResult& result) {
+  const OutputNames& names = files.outputs().names;
+  const OutputSet& set = files.outputs().set;
   const std::string& there = names.affine.empty() ? names.forward : names.affine;
-  if (!there.empty()) write_affine(outputs.set.file(there), result.affine, result.center);
+  if (!there.empty()) write_affine(set.file(there), result.affine, result.center);
   if (!names.back.empty())
-    write_affine(outputs.set.file(names.back), result.affine.inverse(),
-                 result.affine * result.center);
+    write_affine(set.file(names.back), result.affine.inverse(), result.affine * result.center);
   for (std::size_t c = 0; c < images.fixed.size(); ++c) {
     const Volume<float>&fixed = images.fixed[c], &moving = images.moving[c];
-    std::vector<float> warped, inverse_warped;
     if (!names.warped.empty())
-      warped = warp(ctx, moving, fixed.geometry(), result.affine, nullptr, interpolation,
-                    smallest(inputs.moving[c].voxels))
-                   .to_host(ctx);
+      files.add_image(ctx, names.warped[c],
+                      warp(ctx, moving, fixed.geometry(), result.affine, nullptr,
+                           images.interpolation, smallest(images.inputs.moving[c].voxels)));
     if (!names.inverse_warped.empty())
-      inverse_warped = warp(ctx, fixed, moving.geometry(), result.affine.inverse(), nullptr,
-                            interpolation, smallest(inputs.fixed[c].voxels))
-                           .to_host(ctx);
-    write_images(outputs, c, fixed.geometry(), warped, moving.geometry(), inverse_warped,
-                 ctx.threads());
+      files.add_image(ctx, names.inverse_warped[c],
+                      warp(ctx, fixed, moving.geometry(), result.affine.inverse(), nullptr,
+                           images.interpolation, smallest(images.inputs.fixed[c].voxels)));
   }
 }
 

@@ -1,22 +1,61 @@
-// The outputs of a registration program.
+// The outputs of a registration program, written beside the work that makes them.
 #pragma once
 
+#include <string>
+#include <vector>
+
+#include <apps/file_writer.h>
 #include <apps/images.h>
 #include <apps/output_names.h>
+#include <freeflow/io/compression.h>
 #include <freeflow/registration/registration_result.h>
 
 namespace freeflow::apps {
 
-/// Writes the transforms and the warped images that have a name into the set, without committing
-/// it, the images of every channel; `result` has its inverse where one of them needs it. Outside
-/// the source image a warped image takes that image's smallest value.
-void write_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                   const DeviceInputs& images, const RegistrationResult& result,
-                   Interpolation interpolation);
+/// What goes into an output set, without committing it. Names are what follows the prefix.
+class ResultFiles {
+ public:
+  /// `outputs` must outlive it.
+  ResultFiles(const Outputs& outputs, const Compression& compression)
+      : outputs_(outputs), compression_(compression) {}
+
+  /// Nothing where the name is empty. Waits for the device, not for the disk. Throws as FileWriter
+  /// does.
+  void add_field(Context& ctx, const std::string& name, const DisplacementField& field);
+  void add_image(Context& ctx, const std::string& name, const Volume<float>& image);
+  /// One file for each direction, as --bids names them.
+  void add_whole(Context& ctx, const RegistrationResult& result);
+  /// Waits for all files, until they are on the disk. Throws IoError.
+  void finish() { writer_.finish(); }
+
+  const Outputs& outputs() const { return outputs_; }
+
+ private:
+  template <class Write>
+  void add(const std::string& name, Write write);
+
+  const Outputs& outputs_;
+  Compression compression_;
+  FileWriter writer_;
+};
+
+/// The displacement, where it has a file of its own; called as soon as it is known.
+void write_displacement_of(Context& ctx, ResultFiles& files, const DisplacementField& field);
+
+/// The images as they came, which are warped, outside by their smallest value.
+struct WarpedImages {
+  const std::vector<Volume<float>>&fixed, &moving;  ///< channels
+  const Inputs& inputs;
+  Interpolation interpolation;
+};
+
+/// Writes the other transforms and the warped images that have a name, those of every channel;
+/// `result` has its inverse where one of them needs it.
+void write_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
+                   const RegistrationResult& result);
 
 /// The same of a linear registration.
-void write_linear_results(Context& ctx, const Outputs& outputs, const Inputs& inputs,
-                          const DeviceInputs& images, const LinearResult& result,
-                          Interpolation interpolation);
+void write_linear_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
+                          const LinearResult& result);
 
 }  // namespace freeflow::apps

@@ -1,9 +1,8 @@
 #include <freeflow/io/field_file.h>
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <utility>
 
 #include <freeflow/io/file_checks.h>
@@ -83,20 +82,27 @@ DisplacementField read_displacement(Context& ctx, const std::string& path) {
 }
 
 void write_displacement(const std::string& path, const Geometry& geometry,
-                        std::span<const float> planes, int threads) {
+                        std::span<const float> planes, const Compression& compression) {
   const std::size_t count = geometry.extent.count();
   require(planes.size() == 3 * count, "the number of displacements does not fit the geometry");
   const Eigen::Matrix3d to_world = geometry.index_to_world().linear();
-  std::vector<float> world_mm(3 * count);
-#pragma omp parallel for schedule(static) num_threads(threads > 0 ? threads : omp_get_max_threads())
-  for (std::size_t voxel = 0; voxel < count; ++voxel) {
-    const Eigen::Vector3d in_voxels(planes[voxel], planes[count + voxel],
-                                    planes[2 * count + voxel]);
-    const Eigen::Vector3d vector = to_world * in_voxels;
-    for (int component = 0; component < 3; ++component)
-      world_mm[std::size_t(component) * count + voxel] = float(vector[component]);
-  }
-  write_voxels(path, geometry, 3, StoredType::float32, world_mm.data(), threads);
+  // In millimetres a chunk at a time, as it is compressed: no second field, and no pass of its own.
+  const auto in_world = [&](std::size_t offset, std::size_t bytes, unsigned char* target) {
+    const std::size_t end = (offset + bytes) / sizeof(float);
+    for (std::size_t i = offset / sizeof(float); i < end;) {
+      const std::size_t component = i / count, plane = component * count;
+      for (const std::size_t plane_end = std::min(end, plane + count); i < plane_end; ++i) {
+        const std::size_t voxel = i - plane;
+        const Eigen::Vector3d in_voxels(planes[voxel], planes[count + voxel],
+                                        planes[2 * count + voxel]);
+        const Eigen::Vector3d vector = to_world * in_voxels;
+        const auto value = float(vector[Eigen::Index(component)]);
+        std::memcpy(target, &value, sizeof value);
+        target += sizeof value;
+      }
+    }
+  };
+  write_vectors(path, geometry, in_world, compression);
 }
 
 void write_displacement(Context& ctx, const std::string& path, const DisplacementField& field) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <freeflow/deform/displacement_field.h>
+#include <freeflow/io/compression.h>
 
 namespace freeflow {
 
@@ -31,10 +32,9 @@ HostField read_displacement(const std::string& path);
 DisplacementField read_displacement(Context& ctx, const std::string& path);
 
 /// Writes .nii, .nii.gz, .mha or .nrrd by the extension, as float32. `planes` as in HostField.
-/// `threads` compress .nii.gz, 0 for all that OpenMP offers. Throws IoError, or InvalidArgument
-/// when the number of displacements does not fit the geometry.
+/// Throws IoError, or InvalidArgument when the number of displacements does not fit the geometry.
 void write_displacement(const std::string& path, const Geometry& geometry,
-                        std::span<const float> planes, int threads = 0);
+                        std::span<const float> planes, const Compression& compression = {});
 /// Waits for the device and uses its context's threads.
 void write_displacement(Context& ctx, const std::string& path, const DisplacementField& field);
 

@@ -1,19 +1,27 @@
-// Private to io: a file of one ordinary gzip member, deflated by ISA-L in chunks on all threads.
+// Private to io: a file of one ordinary gzip member, deflated in chunks on all threads.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include <freeflow/io/compression.h>
+
 namespace freeflow {
+
+/// Puts `count` of the bytes to be written, from `offset` on, to `target`. Several threads call it;
+/// both numbers are multiples of four where the whole is.
+using ByteMaker = std::function<void(std::size_t offset, std::size_t count, unsigned char* target)>;
 
 class GzipWriter {
  public:
-  /// Writes under a temporary name beside `path` until close(). `threads` 0: all that OpenMP
-  /// offers; the bytes do not depend on their number. Throws IoError.
-  explicit GzipWriter(const std::string& path, int threads = 0);
+  /// Writes under a temporary name beside `path` until close(). Throws InvalidArgument for an
+  /// unknown level, IoError.
+  explicit GzipWriter(const std::string& path, const Compression& compression = {});
   /// Without close(): removes what was written.
   ~GzipWriter();
   GzipWriter(const GzipWriter&) = delete;
@@ -21,15 +29,23 @@ class GzipWriter {
 
   /// The next bytes. Throws IoError when the disk is full.
   void write(const void* bytes, std::size_t count);
+  /// The same of bytes that are made only now, a chunk at a time beside the deflating.
+  void write_made(std::size_t count, const ByteMaker& make);
   void close();
 
  private:
-  void deflate(const unsigned char* bytes, std::size_t count);
+  using ChunkMaker = std::function<void(std::size_t begin, std::size_t count)>;
+  /// A batch or the last of it, whose chunks `make` puts there first, where it is given.
+  void deflate(const unsigned char* bytes, std::size_t count, const ChunkMaker& make = {});
+  /// Of chunks of `count` bytes.
+  void in_parallel(std::size_t count, const ChunkMaker& of_chunk) const;
+  std::size_t batch_bytes() const;
 
   std::string path_, temporary_;
-  int threads_;
+  int threads_, level_;
   std::ofstream out_;
-  std::vector<unsigned char> pending_;              // less than a batch
+  std::unique_ptr<unsigned char[]> pending_;        // a batch, or none
+  std::size_t filled_ = 0;                          // less than all of it
   std::vector<std::vector<unsigned char>> chunks_;  // of the batch, deflated
   std::uint32_t crc_ = 0;
   std::uint64_t total_ = 0;

@@ -92,13 +92,14 @@ Volume<float> to_volume(Context& ctx, const HostImage& image) {
 }
 
 void write_image(const std::string& path, const Geometry& geometry,
-                 const std::vector<float>& voxels, StoredType type, int threads) {
+                 const std::vector<float>& voxels, StoredType type,
+                 const Compression& compression) {
   require(voxels.size() == geometry.extent.count(),
           "the number of voxels does not fit the geometry");
   if (type == StoredType::float32)
-    return write_voxels(path, geometry, 1, type, voxels.data(), threads);
+    return write_voxels(path, geometry, 1, type, voxels.data(), compression);
   const std::vector<unsigned char> stored = from_floats(type, voxels.data(), voxels.size());
-  write_voxels(path, geometry, 1, type, stored.data(), threads);
+  write_voxels(path, geometry, 1, type, stored.data(), compression);
 }
 
 }  // namespace freeflow

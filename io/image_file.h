@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <freeflow/core/volume.h>
+#include <freeflow/io/compression.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
@@ -38,11 +39,10 @@ Geometry read_geometry(const std::string& path);
 Volume<float> to_volume(Context& ctx, const HostImage& image);
 
 /// Writes .nii, .nii.gz, .mha or .nrrd by the extension, with the voxels (x fastest) stored as
-/// `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0. `threads`
-/// compress .nii.gz, 0 for all that OpenMP offers; the bytes do not depend on it. Throws IoError,
-/// or InvalidArgument when the number of voxels does not fit the geometry.
+/// `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0. Throws
+/// IoError, or InvalidArgument when the number of voxels does not fit the geometry.
 void write_image(const std::string& path, const Geometry& geometry,
                  const std::vector<float>& voxels, StoredType type = StoredType::float32,
-                 int threads = 0);
+                 const Compression& compression = {});
 
 }  // namespace freeflow

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <freeflow/core/geometry.h>
+#include <freeflow/io/compression.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
@@ -27,6 +28,7 @@ HostLabels read_labels(const std::string& path);
 
 /// Writes .nii, .nii.gz, .mha or .nrrd by the extension, as labels.stored_type. Throws IoError, and
 /// InvalidArgument when the number of voxels does not fit the geometry.
-void write_labels(const std::string& path, const HostLabels& labels, int threads = 0);
+void write_labels(const std::string& path, const HostLabels& labels,
+                  const Compression& compression = {});
 
 }  // namespace freeflow

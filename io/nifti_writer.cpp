@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
+#include <vector>
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/write_error.h>
@@ -91,7 +92,7 @@ std::string nifti_header_bytes(const Geometry& grid, const NiftiLayout& layout) 
 }
 
 NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const NiftiLayout& layout,
-                         int threads)
+                         const Compression& compression)
     : path_(path) {
   grid.validate("the grid to write");
   const int longest = std::max({grid.extent.x, grid.extent.y, grid.extent.z,
@@ -99,7 +100,7 @@ NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const Ni
   if (longest > 32767)
     fail_writing(path, "NIfTI-1 holds at most 32767 voxels along a side; write .mha or .nrrd");
   if (has_extension(path, ".nii.gz")) {
-    compressed_ = std::make_unique<GzipWriter>(path, threads);
+    compressed_ = std::make_unique<GzipWriter>(path, compression);
   } else {
     temporary_ = path + ".tmp";
     plain_.open(temporary_, std::ios::binary);
@@ -123,6 +124,17 @@ void NiftiWriter::write(const void* bytes, std::size_t count) {
   if (compressed_) return compressed_->write(bytes, count);
   plain_.write(static_cast<const char*>(bytes), std::streamsize(count));
   if (!plain_) fail_cut_short(path_, temporary_);
+}
+
+void NiftiWriter::write_made(std::size_t count, const ByteMaker& make) {
+  if (compressed_) return compressed_->write_made(count, make);
+  constexpr std::size_t piece = 1 << 20;
+  std::vector<unsigned char> made(std::min(count, piece));
+  for (std::size_t offset = 0; offset < count; offset += piece) {
+    const std::size_t n = std::min(piece, count - offset);
+    make(offset, n, made.data());
+    write(made.data(), n);
+  }
 }
 
 void NiftiWriter::close() {

@@ -35,11 +35,13 @@ class NiftiWriter {
   /// By the extension. The file appears at close(). Throws IoError for a grid that NIfTI-1 cannot
   /// hold and for a path that cannot be written to.
   NiftiWriter(const std::string& path, const Geometry& geometry, const NiftiLayout& layout,
-              int threads = 0);
+              const Compression& compression = {});
   ~NiftiWriter();
 
   /// The next bytes of the voxels. Throws IoError when the disk is full.
   void write(const void* bytes, std::size_t count);
+  /// The same of bytes that are made only now (gzip_writer.h).
+  void write_made(std::size_t count, const ByteMaker& make);
   void close();
 
  private:

@@ -48,7 +48,7 @@ void remove_folders(const std::vector<fs::path>& made) {
 
 /// To the disk, so that a machine that stops does not put an empty file in the place of a good one;
 /// NFS says only now that a quota is used up.
-void sync(const fs::path& path, const std::string& named) {
+void to_disk(const fs::path& path, const std::string& named) {
   const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const int error = file < 0 || fsync(file) != 0 ? errno : 0;
   if (file >= 0) close(file);
@@ -111,6 +111,10 @@ std::string OutputSet::file(const std::string& suffix) const {
   return (staging_->written() / (name_ + suffix)).string();
 }
 
+void OutputSet::sync(const std::string& suffix) const {
+  to_disk(file(suffix), (folder_ / (name_ + suffix)).string());
+}
+
 /// A second name for what stands there, so that no moment is without it; where the file system has
 /// none, it is moved.
 void OutputSet::set_aside(const std::string& name) const {
@@ -128,7 +132,8 @@ void OutputSet::set_aside(const std::string& name) const {
 void OutputSet::place() {
   require(staging_ && placed_.empty(), "an output set is committed once");
   const std::vector<std::string> names = names_in(staging_->written());
-  for (const std::string& name : names) sync(staging_->written() / name, (folder_ / name).string());
+  for (const std::string& name : names)
+    to_disk(staging_->written() / name, (folder_ / name).string());
   const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   const Turn turn(here);
   try {

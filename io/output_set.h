@@ -27,6 +27,10 @@ class OutputSet {
   /// may go by the extension.
   std::string file(const std::string& suffix) const;
 
+  /// To the disk already now, so that commit need not wait for it; for a file that is complete.
+  /// Throws as commit does. Any thread.
+  void sync(const std::string& suffix) const;
+
   /// Moves all files that were written to their places, replacing older ones. Throws IoError
   /// (WriteError where the disk or a quota ends), and then everything is as it was.
   void commit();

@@ -115,9 +115,9 @@ std::unique_ptr<SeriesReader::Source> open_other(const std::string& path, FileFo
 
 class NiftiSink : public SeriesWriter::Sink {
  public:
-  NiftiSink(const std::string& path, const SeriesLayout& layout, int threads)
+  NiftiSink(const std::string& path, const SeriesLayout& layout, const Compression& compression)
       : channels_(layout.colours ? layout.components : 1),
-        writer_(path, layout.geometry, header_of(layout), threads) {}
+        writer_(path, layout.geometry, header_of(layout), compression) {}
 
   void write(const std::vector<unsigned char>& planes) override {
     if (channels_ == 1) return writer_.write(planes.data(), planes.size());
@@ -203,7 +203,8 @@ std::vector<unsigned char> SeriesReader::read() {
   return planes;
 }
 
-SeriesWriter::SeriesWriter(const std::string& path, const SeriesLayout& layout, int threads) {
+SeriesWriter::SeriesWriter(const std::string& path, const SeriesLayout& layout,
+                           const Compression& compression) {
   const FileFormat format = format_to_write(path);
   const bool apart = layout.planes_at_once == 1;  // components are the slowest, as NIfTI has them
   const bool wants_apart = format == FileFormat::nifti && !layout.colours;
@@ -216,7 +217,7 @@ SeriesWriter::SeriesWriter(const std::string& path, const SeriesLayout& layout, 
                  "its format has no scaling of values, which the input's header asks for; "
                  "name a floating-point type or write .nii.gz");
   if (format == FileFormat::nifti)
-    sink_ = std::make_unique<NiftiSink>(path, layout, threads);
+    sink_ = std::make_unique<NiftiSink>(path, layout, compression);
   else
     sink_ = std::make_unique<ItkSink>(path, format, layout);
 }

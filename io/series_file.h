@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <freeflow/core/geometry.h>
+#include <freeflow/io/compression.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
@@ -59,8 +60,9 @@ class SeriesReader {
 class SeriesWriter {
  public:
   /// Throws IoError for a layout that the format cannot hold in this order (vectors in 4-D between
-  /// formats), or an unusable path. `threads` compress .nii.gz.
-  SeriesWriter(const std::string& path, const SeriesLayout& layout, int threads = 0);
+  /// formats), or an unusable path.
+  SeriesWriter(const std::string& path, const SeriesLayout& layout,
+               const Compression& compression = {});
   ~SeriesWriter();
 
   /// layout.planes_at_once scalar volumes. Throws IoError when the disk is full.

@@ -9,21 +9,29 @@
 
 namespace freeflow {
 
+namespace {
+
+NiftiLayout layout_of(int components, StoredType type) {
+  constexpr int vectors = 1007;
+  NiftiLayout layout;
+  layout.stored_type = type;
+  if (components > 1) {
+    layout.dimensions = 5;
+    layout.size[1] = components;
+    layout.intent_code = vectors;
+  }
+  return layout;
+}
+
+}  // namespace
+
 void write_voxels(const std::string& path, const Geometry& geometry, int components,
-                  StoredType type, const void* planes, int threads) {
+                  StoredType type, const void* planes, const Compression& compression) {
   const FileFormat format = format_to_write(path);
   geometry.validate("the grid to write");
   const std::size_t count = geometry.extent.count(), value_bytes = bytes_of(type);
   if (format == FileFormat::nifti) {
-    constexpr int vectors = 1007;
-    NiftiLayout layout;
-    layout.stored_type = type;
-    if (components > 1) {
-      layout.dimensions = 5;
-      layout.size[1] = components;
-      layout.intent_code = vectors;
-    }
-    NiftiWriter writer(path, geometry, layout, threads);
+    NiftiWriter writer(path, geometry, layout_of(components, type), compression);
     writer.write(planes, count * std::size_t(components) * value_bytes);
     writer.close();
     return;
@@ -32,6 +40,21 @@ void write_voxels(const std::string& path, const Geometry& geometry, int compone
   const std::vector<unsigned char> voxels =
       interleaved(static_cast<const unsigned char*>(planes), count, components, value_bytes);
   write_itk_image(path, format, geometry, components, type, voxels.data());
+}
+
+void write_vectors(const std::string& path, const Geometry& geometry, const ByteMaker& make,
+                   const Compression& compression) {
+  constexpr int components = 3;
+  const std::size_t bytes = components * sizeof(float) * geometry.extent.count();
+  if (format_to_write(path) == FileFormat::nifti) {
+    NiftiWriter writer(path, geometry, layout_of(components, StoredType::float32), compression);
+    writer.write_made(bytes, make);
+    writer.close();
+    return;
+  }
+  std::vector<unsigned char> planes(bytes);
+  make(0, bytes, planes.data());
+  write_voxels(path, geometry, components, StoredType::float32, planes.data(), compression);
 }
 
 std::vector<unsigned char> interleaved(const unsigned char* planes, std::size_t count,

@@ -6,6 +6,7 @@
 
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/views.h>
+#include <freeflow/deform/displacement_field.h>
 
 namespace freeflow {
 
@@ -41,6 +42,9 @@ class Observer {
   virtual void on_stage(Stage) {}
   virtual void on_iteration(const LevelRecord& /*level_so_far*/) {}
   virtual void on_level_done(const LevelRecord&) {}
+  /// The displacement that the result will have, on the fixed image's grid as it came; what inverts
+  /// it comes next. For who saves it meanwhile.
+  virtual void on_displacement(Context&, const DisplacementField&) {}
   /// Asked once per iteration, and while folds are taken out and the inverse is found; true ends
   /// the registration with Cancelled.
   virtual bool stop_requested() { return false; }

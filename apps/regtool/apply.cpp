@@ -1,19 +1,16 @@
 // regtool apply: images and labels through a chain of transforms, in one resampling.
 #include <algorithm>
-#include <future>
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include <apps/bids.h>
+#include <apps/cohort.h>
 #include <apps/options.h>
 #include <apps/program.h>
-#include <apps/regtool/chain_memory.h>
+#include <apps/regtool/apply_run.h>
 #include <apps/regtool/commands.h>
-#include <apps/regtool/series_resampler.h>
+#include <apps/table.h>
 #include <freeflow/core/error.h>
-#include <freeflow/io/image_file.h>
-#include <freeflow/io/output_set.h>
 #include <freeflow/io/stored_type.h>
 
 namespace po = boost::program_options;
@@ -40,13 +37,9 @@ constexpr const char* example =
     "derivatives/ \\\n"
     "    -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
 
-struct ApplyOptions {
-  std::vector<std::string> inputs, outputs, transforms;
-  std::string reference, type;
-  ResampleOptions resample;
-  bool bids = false;
-  RunOptions run;
-};
+const std::vector<std::string> transform_columns = {"transform",  "transform2", "transform3",
+                                                    "transform4", "transform5", "transform6",
+                                                    "transform7", "transform8", "transform9"};
 
 std::string words_of_types() {
   std::string words;
@@ -83,7 +76,7 @@ std::vector<std::string> bids_outputs(const ApplyOptions& o) {
 }
 
 /// False when the help was asked for.
-bool parse(int argc, const char* const* argv, ApplyOptions& o) {
+bool parse(int argc, const char* const* argv, ApplyOptions& o, po::variables_map& found) {
   po::options_description options("Options");
   options.add_options()  //
       ("input,i", po::value(&o.inputs)->multitoken()->value_name("IMAGE ..."),
@@ -107,18 +100,32 @@ bool parse(int argc, const char* const* argv, ApplyOptions& o) {
        ("voxel type of the outputs, " + words_of_types() + "; default: the input's").c_str())  //
       ("fill", po::value(&o.resample.fill)->default_value(o.resample.fill, "0")->value_name("V"),
        "value where the moving image has none");
+  options.add_options()  //
+      ("pairs", po::value(&o.pairs)->value_name("FILE.tsv"),
+       "a table instead of -i, -r, -t, -o: columns input, reference, output, transform and, where "
+       "the chain is longer, transform2 to transform9, paths relative to it; what is done and made "
+       "of the same contents and options is left as it is, as OUT.made.json says")(
+          "summary", po::value(&o.summary)->value_name("FILE.tsv"),
+          "with --pairs: how each of them ended");
   add_run_options(options, o.run);
-  po::variables_map found;
   return parse_regtool(argc, argv, summary, example, options, found);
 }
 
-void validate(ApplyOptions& o) {
+void validate_files(ApplyOptions& o) {
   require(!o.inputs.empty(), "name the images with -i IMAGE");
   require(!o.reference.empty(), "name the image whose grid to resample onto with -r IMAGE");
   if (o.bids) o.outputs = bids_outputs(o);
   require(o.outputs.size() == o.inputs.size(), "-o names " + std::to_string(o.outputs.size()) +
                                                    " files for " + std::to_string(o.inputs.size()) +
                                                    " inputs; name one for each");
+  for (const std::string& output : o.outputs) {
+    protect_inputs(output, input_files(o), {""});
+    require(std::count(o.outputs.begin(), o.outputs.end(), output) == 1,
+            "-o names '" + output + "' twice; name an output for each input");
+  }
+}
+
+void validate(ApplyOptions& o) {
   const std::string& interpolation = o.resample.interpolation;
   require(interpolation == "linear" || interpolation == "nearest" || interpolation == "cubic" ||
               interpolation == "labels",
@@ -126,64 +133,61 @@ void validate(ApplyOptions& o) {
   o.resample.type = chosen_type(o.type);
 }
 
-/// Where each input goes: hidden until all are there.
-std::vector<std::unique_ptr<OutputSet>> stage(const ApplyOptions& o) {
-  std::vector<std::string> inputs = o.inputs;
-  inputs.push_back(o.reference);
-  for (const std::string& transform : o.transforms) inputs.push_back(listed_file(transform));
-  std::vector<std::unique_ptr<OutputSet>> outputs;
-  for (const std::string& output : o.outputs) {
-    protect_inputs(output, inputs, {""});
-    require(std::count(o.outputs.begin(), o.outputs.end(), output) == 1,
-            "-o names '" + output + "' twice; name an output for each input");
-    outputs.push_back(std::make_unique<OutputSet>(output));
+ApplyOptions options_of(const ApplyOptions& all, const TableRow& row) {
+  ApplyOptions o = all;
+  const auto path = [&](const std::string& text) { return path_in_table(all.pairs, text); };
+  o.inputs = {path(row.cells.at("input"))};
+  o.reference = path(row.cells.at("reference"));
+  o.outputs = {path(row.cells.at("output"))};
+  for (const std::string& column : transform_columns) {
+    if (!row.cells.contains(column)) continue;
+    const std::string &cell = row.cells.at(column), file = listed_file(cell);
+    o.transforms.push_back(path(file));
+    if (cell != file) o.transforms.back().insert(0, 1, '[').append(",1]");
   }
-  return outputs;
+  validate_files(o);
+  return o;
 }
 
-/// Of `auto`: a GPU takes a quarter of a second to start, in which a core resamples some ten
-/// million voxels. Both give the same bits.
-std::string device_for(const ApplyOptions& o, int planes, const Geometry& grid) {
-  constexpr double voxels_of_a_core = 1e7;
-  const double voxels = double(grid.extent.count()) * planes * double(o.inputs.size());
-  const double cost = o.resample.interpolation == "cubic" ? 8 : 1;
-  const double cores = o.run.threads > 0 ? o.run.threads : std::thread::hardware_concurrency();
-  return o.run.device == "auto" && cost * voxels < cores * voxels_of_a_core ? "cpu" : o.run.device;
+/// A call for each row of --pairs.
+std::vector<ApplyOptions> pairs_of_table(const ApplyOptions& o) {
+  require(o.inputs.empty() && o.reference.empty() && o.transforms.empty() && o.outputs.empty(),
+          "--pairs names inputs, references, transforms and outputs: leave out -i, -r, -t and -o");
+  const std::vector<TableRow> rows =
+      read_table(o.pairs, {{"input", "reference", "output"}, transform_columns});
+  std::vector<ApplyOptions> pairs;
+  std::vector<RowFiles> files;
+  for (const TableRow& row : rows)
+    check_row(row, [&] {
+      pairs.push_back(options_of(o, row));
+      files.push_back({input_files(pairs.back()), pairs.back().outputs});
+    });
+  require_apart(rows, files);
+  return pairs;
 }
 
 }  // namespace
 
 int regtool_apply(int argc, const char* const* argv) {
   ApplyOptions o;
-  if (!parse(argc, argv, o)) return done;
+  po::variables_map found;
+  if (!parse(argc, argv, o, found)) return done;
   validate(o);
-  const auto outputs = stage(o);
-  std::vector<std::string> warnings;
-  const Geometry grid = read_geometry(o.reference);
-  auto reader = std::make_unique<SeriesReader>(o.inputs.front());
-  const std::string device = device_for(o, reader->layout().planes(), grid);
-  // The first use of a GPU takes a quarter of a second, in which files can be read.
-  std::future<Context> starting =
-      std::async(std::launch::async, [&] { return Context(Device::parse(device), o.run.threads); });
-  const HostChain files =
-      read_chain(o.transforms, {grid, reader->layout().geometry, o.inputs.front()}, warnings);
-  reader->prefetch();
-  Context ctx = starting.get();
-  require_chain_memory(
-      ctx, files, "resampling", sizeof(float) * grid.extent.count(),
-      [&](Context& rehearsal, const Transform& transform) {
-        SeriesResampler(rehearsal, o.resample, transform, grid).rehearse(reader->layout());
-      });
-  const Transform chain = to_transform(ctx, files, warnings);
-  SeriesResampler resampler(ctx, o.resample, chain, grid);
-  for (std::size_t i = 0; i < o.inputs.size(); ++i) {
-    if (i > 0) reader = std::make_unique<SeriesReader>(o.inputs[i]);
-    resampler.run(*reader, o.inputs[i], outputs[i]->file(""), warnings);
+  if (o.pairs.empty()) {
+    require(o.summary.empty(), "--summary goes with --pairs");
+    validate_files(o);
+    ApplyRun run("regtool", o, nullptr);
+    run_alone(run, run.device(), o.run.threads);
+    return done;
   }
-  for (const auto& output : outputs) output->place();
-  for (const auto& output : outputs) output->keep();
-  print_warnings("regtool", warnings, o.run.quiet);
-  return done;
+  const std::vector<ApplyOptions> pairs = pairs_of_table(o);
+  std::vector<CohortPair> cohort;
+  for (const ApplyOptions& pair : pairs)
+    cohort.push_back({pair.outputs.front(), [&](const std::string& label) {
+                        return std::make_unique<ApplyRun>(label, pair, &found);
+                      }});
+  return run_cohort(
+      {"regtool", o.run.device, o.run.threads, verbosity(false, o.run.quiet), o.summary}, cohort);
 }
 
 }  // namespace freeflow::apps

@@ -1,6 +1,7 @@
 #include <apps/regtool/series_resampler.h>
 
 #include <cmath>
+#include <memory>
 
 #include <apps/program.h>
 #include <freeflow/core/error.h>
@@ -31,12 +32,12 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   to_ = to;
   nonfinite_ = 0;
   const SeriesLayout out = output_of(in);
-  SeriesWriter writer(to, out, ctx_.threads());
+  const auto writer = std::make_shared<SeriesWriter>(to, out, ctx_.threads());
   for (auto planes = reader.read(); !planes.empty(); planes = reader.read()) {
     stop_if_interrupted();
-    writer.write(resampled(planes, in, out));
+    files_.add([writer, voxels = resampled(planes, in, out)] { writer->write(voxels); });
   }
-  writer.close();
+  files_.add([writer] { writer->close(); });
   if (nonfinite_ > 0)
     warnings.push_back("'" + from + "': " + std::to_string(nonfinite_) +
                        " voxels are NaN or infinite and count as outside");

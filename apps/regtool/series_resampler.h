@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <apps/file_writer.h>
 #include <freeflow/core/context.h>
 #include <freeflow/io/series_file.h>
 #include <freeflow/transform/resample.h>
@@ -21,16 +22,16 @@ struct ResampleOptions {
 /// Volumes of one grid share the positions that the chain leads to.
 class SeriesResampler {
  public:
-  /// Refers to all of them; chain is on the device of ctx.
+  /// Refers to all of them; chain is on the device of ctx, `files` writes in order.
   SeriesResampler(Context& ctx, const ResampleOptions& o, const Transform& chain,
-                  const Geometry& grid)
-      : ctx_(ctx), o_(o), chain_(chain), grid_(grid) {}
+                  const Geometry& grid, FileWriter& files)
+      : ctx_(ctx), o_(o), chain_(chain), grid_(grid), files_(files) {}
 
   /// Allocates what a volume of such a series takes, for a rehearsal.
   void rehearse(const SeriesLayout& in);
 
-  /// `reader` is of the file `from`. Adds sentences for the user. Throws IoError, InvalidArgument,
-  /// Cancelled.
+  /// `reader` is of the file `from`. The file is complete once `files` has finished. Adds sentences
+  /// for the user. Throws IoError, InvalidArgument, Cancelled.
   void run(SeriesReader& reader, const std::string& from, const std::string& to,
            std::vector<std::string>& warnings);
 
@@ -49,6 +50,7 @@ class SeriesResampler {
   const ResampleOptions& o_;
   const Transform& chain_;
   const Geometry& grid_;
+  FileWriter& files_;
   std::optional<SamplingMap> map_;
   std::string from_, to_;
   bool as_labels_ = false;

@@ -98,6 +98,7 @@ RegistrationResult LevelLoop::run(Observer* observer) {
     result.warnings.push_back(
         "no level lowered the cost, so the result is no better than the start");
   result.nonrigid_seconds = seconds_since(start);
+  if (observer) show(result.displacement, *observer);
   if (level_options_.with_inverse) {
     const auto inverse_start = Clock::now();
     watch.on_stage(Stage::inverse);
@@ -110,6 +111,11 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   }
   store(result);
   return result;
+}
+
+void LevelLoop::show(const DisplacementField& u, Observer& observer) {
+  if (fixed_.order().as_stored()) return observer.on_displacement(ctx_, u);
+  observer.on_displacement(ctx_, as_stored(ctx_, u, fixed_.stored(), fixed_.order()));
 }
 
 /// Brings the fields to the grid as it came.

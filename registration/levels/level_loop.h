@@ -56,6 +56,7 @@ class LevelLoop {
   double prepare();
   LevelRecord run_level(int l, Observer& observer);
   void store(RegistrationResult& result);
+  void show(const DisplacementField& displacement, Observer& observer);
   PointMap map_between(const Volume<float>& f, const Volume<float>& m) const;
 
   const LevelOptions& level_options_;

@@ -70,6 +70,23 @@ TEST_F(Fluidreg, GivesTheSameBytesWhateverTheThreads) {
   }
 }
 
+TEST_F(Fluidreg, CompressionChangesTheFilesAndNotWhatTheyHold) {
+  for (const char* level : {"0", "1", "9"})
+    ASSERT_EQ(run(fluidreg + images + "-o c" + level + "_ --compress " + level + quick).status, 0);
+  const auto path = [&](const std::string& name) { return (folder / name).string(); };
+  EXPECT_FALSE(std::filesystem::exists(path("c0_1Warp.nii.gz")));
+  for (const std::string name : {"1Warp", "1InverseWarp"})
+    for (const std::string level : {"1", "9"})
+      EXPECT_EQ(read_displacement(path("c" + level + "_" + name + ".nii.gz")).planes,
+                read_displacement(path("c0_" + name + ".nii")).planes)
+          << name << level;
+  EXPECT_EQ(read_image(path("c9_Warped.nii.gz")).voxels, read_image(path("c0_Warped.nii")).voxels);
+  EXPECT_LT(std::filesystem::file_size(path("c9_1Warp.nii.gz")),
+            std::filesystem::file_size(path("c1_1Warp.nii.gz")));
+  const Outcome left = run(fluidreg + images + "-o c0_" + quick);
+  EXPECT_NE(left.err.find("of an earlier run"), std::string::npos) << left.err;
+}
+
 TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {
   ASSERT_EQ(run(fluidreg + images +
                 "-o a_ --model fluid -s ssd --kl 0.02 --sigma-update 1.2vox --start none" + quick)

@@ -1,5 +1,8 @@
 #include <zlib.h>
 
+#include <cmath>
+#include <cstring>
+
 #include <freeflow/io/byte_source.h>
 
 #include "io_test_support.h"
@@ -75,6 +78,47 @@ TEST(GzipWriter, WhatHardlyShrinksIsStored) {
   write_bytes(folder / "flat", std::string(1 << 22, 'x'));
   gzip_file(folder / "flat", folder / "flat.gz");
   EXPECT_LT(std::filesystem::file_size(folder / "flat.gz"), 1u << 16);
+}
+
+TEST(GzipWriter, BytesThatAreMadeOnTheWayAreTheSame) {
+  const TemporaryFolder folder;
+  const std::string bytes = sample((9 << 20) + 8);
+  write_bytes(folder / "source", bytes);
+  gzip_file(folder / "source", folder / "whole.gz", 2);
+  for (const int threads : {1, 3}) {
+    GzipWriter made(folder / "made.gz", threads);
+    std::size_t done = 352;  // as after a header
+    made.write(bytes.data(), done);
+    for (const std::size_t count : {std::size_t(5 << 20), bytes.size() - 352 - (5 << 20)}) {
+      made.write_made(count, [&](std::size_t offset, std::size_t n, unsigned char* target) {
+        EXPECT_EQ(offset % 4 + n % 4, 0u);
+        std::memcpy(target, bytes.data() + done + offset, n);
+      });
+      done += count;
+    }
+    made.close();
+    EXPECT_EQ(read_bytes(folder / "made.gz"), read_bytes(folder / "whole.gz")) << threads;
+  }
+}
+
+TEST(GzipWriter, EveryLevelRoundTripsAndHigherOnesAreSmaller) {
+  const TemporaryFolder folder;
+  std::vector<float> smooth((1 << 20) / 4 + 3);  // shrinks by less than an eighth
+  for (std::size_t i = 0; i < smooth.size(); ++i) smooth[i] = 3 + std::sin(float(i) * 1e-3f);
+  const std::string bytes = bytes_of_values(smooth);
+  std::size_t before = 2 * bytes.size();
+  for (const int level : {1, 2, 5, 6, 9}) {
+    GzipWriter writer(folder / "target.gz", {2, level});
+    writer.write(bytes.data(), bytes.size());
+    writer.close();
+    const std::string compressed = read_bytes(folder / "target.gz");
+    EXPECT_EQ(gunzip(compressed), bytes) << level;
+    EXPECT_LE(compressed.size(), before) << level;
+    before = compressed.size();
+  }
+  EXPECT_LT(before, bytes.size());
+  EXPECT_THROW(GzipWriter(folder / "target.gz", {1, 10}), InvalidArgument);
+  EXPECT_THROW(GzipWriter(folder / "target.gz", {1, 0}), InvalidArgument);
 }
 
 TEST(ByteSource, ReadsWhatZlibWroteInSeveralMembersAndSeesDamage) {

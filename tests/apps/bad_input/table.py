@@ -56,7 +56,8 @@ COMMON = [  # of ffdreg, fluidreg and linreg
     ("--background x", "--background 'x'"), ("--clip 1", "--clip"), ("--clip 5,1", "--clip"), ("--bids T1w", "--bids"),
     ("--bids a_b:c", "--bids"), ("--init moments --init center", "--init"), ("--fixed-mask missing.nii", "missing.nii"),
     ("--moving-mask missing.nii", "missing.nii"), ("--init missing.mat", "missing.mat"), ("--init missing.h5", "missing.h5"),
-    ("--init f.xyz", "f.xyz"), ("--config missing.ini", "missing.ini"),
+    ("--init f.xyz", "f.xyz"), ("--config missing.ini", "missing.ini"), ("--compress 10", "--compress must lie between 0"),
+    ("--compress=-1", "--compress must lie between 0"),
 ]
 CALLS = [
     *options("ffdreg", ("", "-f FILE"), ("-m m.nii -o out_", "-f FILE"), ("-f f.nii -o out_", "-m FILE"), ("-f f.nii -m m.nii", "-o PREFIX")),

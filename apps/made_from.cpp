@@ -1,0 +1,68 @@
+#include <apps/made_from.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <apps/report_parts.h>
+#include <freeflow/io/content_hash.h>
+
+namespace freeflow::apps {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+/// Files, whose contents count, and what changes no bit of the results.
+constexpr const char* left_out[] = {"fixed",   "moving",  "fixed-mask", "moving-mask", "init",
+                                    "output",  "pairs",   "summary",    "config",      "device",
+                                    "threads", "verbose", "quiet"};
+
+ordered_json hashes(const std::vector<std::string>& files) {
+  ordered_json list = ordered_json::array();
+  for (const std::string& file : files)
+    list.push_back(is_start_word(file) ? file : content_hash(file));
+  return list;
+}
+
+ordered_json sizes_of(const OutputNames& names, const std::function<std::string(std::string)>& at) {
+  ordered_json sizes;
+  for (const std::string& name : names.all())
+    if (name != names.report) sizes[name] = std::filesystem::file_size(at(name));
+  return sizes;
+}
+
+}  // namespace
+
+ordered_json made_from(const Program& program, const CommonOptions& pair) {
+  ordered_json options = options_json(program.found);
+  for (const char* name : left_out) options.erase(name);
+  ordered_json from{{"program", program.name}, {"version", FREEFLOW_VERSION}};
+  from["fixed"] = hashes(pair.fixed);
+  from["moving"] = hashes(pair.moving);
+  from["init"] = hashes(pair.init);
+  if (!pair.fixed_mask.empty()) from["fixed_mask"] = content_hash(pair.fixed_mask);
+  if (!pair.moving_mask.empty()) from["moving_mask"] = content_hash(pair.moving_mask);
+  from["options"] = options;
+  return from;
+}
+
+void keep_origin(ordered_json& report, const ordered_json& from, const Outputs& outputs) {
+  report["made_from"] = from;
+  report["bytes_of_files"] =
+      sizes_of(outputs.names, [&](const std::string& name) { return outputs.set.file(name); });
+}
+
+bool made_already(const OutputNames& names, const ordered_json& from) {
+  try {
+    std::ifstream file(names.prefix + names.report);
+    const ordered_json report = ordered_json::parse(file);
+    return report.at("made_from") == from &&
+           report.at("bytes_of_files") ==
+               sizes_of(names, [&](const std::string& name) { return names.prefix + name; });
+  } catch (const std::exception&) {
+    return false;  // no report, another's, or a file that is gone
+  }
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,21 @@
+#include <apps/pair_run.h>
+
+#include <omp.h>
+
+namespace freeflow::apps {
+
+std::future<Context> start_context(const std::string& device, int threads) {
+  // A new thread knows nothing of what this one was told of OMP_NUM_THREADS.
+  const int most = threads > 0 ? threads : omp_get_max_threads();
+  return std::async(std::launch::async,
+                    [device, most] { return Context(Device::parse(device), most); });
+}
+
+void run_alone(PairRun& run, const std::string& device, int threads) {
+  std::future<Context> starting = start_context(device, threads);
+  run.read();
+  Context ctx = starting.get();
+  run.compute(ctx)();
+}
+
+}  // namespace freeflow::apps

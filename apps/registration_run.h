@@ -1,0 +1,51 @@
+// What the runs of ffdreg, fluidreg and linreg have in common: their files, their report.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include <apps/kept_images.h>
+#include <apps/options.h>
+#include <apps/output_names.h>
+#include <apps/pair_run.h>
+#include <apps/program.h>
+#include <apps/report.h>
+#include <apps/results.h>
+
+namespace freeflow::apps {
+
+class RegistrationRun : public PairRun {
+ public:
+  bool made_already() override;
+  void read() override;
+
+ protected:
+  /// `kept` may be null; what it points to must outlive this.
+  RegistrationRun(const Program& program, const CommonOptions& common, const OutputNames& names,
+                  KeptImages* kept)
+      : program_(program), common_(common), names_(names), kept_(kept) {}
+
+  /// Looks at --init, once the images are read.
+  virtual void take_start() = 0;
+  /// Files that the context's threads compress; for compute().
+  ResultFiles& start_writing(const Context& ctx);
+  /// What compute() returns: ends the writing with this report.
+  std::function<void()> ending(const nlohmann::ordered_json& report);
+
+  const Program program_;
+  const CommonOptions common_;
+  const OutputNames names_;
+  KeptImages* const kept_;
+  Inputs inputs_;
+  Timings seconds_;
+  Stopwatch watch_;
+  std::optional<Outputs> outputs_;
+  std::optional<ResultFiles> files_;  // after what it refers to
+
+ private:
+  void finish(nlohmann::ordered_json& report);
+
+  nlohmann::ordered_json made_from_;  // of a cohort's pair
+};
+
+}  // namespace freeflow::apps

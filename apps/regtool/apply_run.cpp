@@ -1,0 +1,120 @@
+#include <apps/regtool/apply_run.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <utility>
+
+#include <apps/options.h>
+#include <apps/program.h>
+#include <apps/regtool/chain_memory.h>
+#include <apps/report_parts.h>
+#include <freeflow/io/content_hash.h>
+#include <freeflow/io/image_file.h>
+
+namespace freeflow::apps {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+/// What a table's output has beside it.
+constexpr const char* record_suffix = ".made.json";
+
+ordered_json record_of(const std::string& made_from, const std::string& output) {
+  return {{"made_from", ordered_json::parse(made_from)},
+          {"bytes_of_file", std::filesystem::file_size(output)}};
+}
+
+}  // namespace
+
+std::vector<std::string> input_files(const ApplyOptions& o) {
+  std::vector<std::string> files = o.inputs;
+  files.push_back(o.reference);
+  for (const std::string& transform : o.transforms) files.push_back(listed_file(transform));
+  return files;
+}
+
+ApplyRun::ApplyRun(std::string label, const ApplyOptions& o,
+                   const boost::program_options::variables_map* found)
+    : label_(std::move(label)), o_(o), found_(found) {}
+
+std::string ApplyRun::record() const {
+  const ordered_json all = options_json(*found_);
+  ordered_json from{{"program", "regtool apply"}, {"version", FREEFLOW_VERSION}};
+  for (const char* option : {"interpolation", "type", "fill"})
+    if (all.contains(option)) from["options"][option] = all[option];
+  from["input"] = content_hash(o_.inputs.front());
+  from["reference"] = content_hash(o_.reference);
+  for (const std::string& listed : o_.transforms) {
+    const std::string file = listed_file(listed);
+    from["transforms"].push_back((file == listed ? "" : "inverse of ") + content_hash(file));
+  }
+  return from.dump();
+}
+
+bool ApplyRun::made_already() {
+  const std::string& output = o_.outputs.front();
+  const OutputSet ends_what_a_killed_run_began(output);
+  made_from_ = record();
+  try {
+    std::ifstream file(output + record_suffix);
+    return ordered_json::parse(file) == record_of(made_from_, output);
+  } catch (const std::exception&) {
+    return false;  // no record, or the output is gone
+  }
+}
+
+void ApplyRun::open() {
+  if (reader_) return;
+  for (const std::string& output : o_.outputs)
+    outputs_.push_back(std::make_unique<OutputSet>(output));
+  grid_ = read_geometry(o_.reference);
+  reader_ = std::make_unique<SeriesReader>(o_.inputs.front());
+}
+
+std::string ApplyRun::device() {
+  if (o_.run.device != "auto") return o_.run.device;
+  open();
+  constexpr double voxels_of_a_core = 1e7;
+  const double voxels =
+      double(grid_.extent.count()) * reader_->layout().planes() * double(o_.inputs.size());
+  const double cost = o_.resample.interpolation == "cubic" ? 8 : 1;
+  const double cores = o_.run.threads > 0 ? o_.run.threads : std::thread::hardware_concurrency();
+  return cost * voxels < cores * voxels_of_a_core ? "cpu" : "auto";
+}
+
+void ApplyRun::read() {
+  open();
+  chain_ =
+      read_chain(o_.transforms, {grid_, reader_->layout().geometry, o_.inputs.front()}, warnings_);
+  reader_->prefetch();
+}
+
+std::function<void()> ApplyRun::compute(Context& ctx) {
+  require_chain_memory(ctx, chain_, "resampling", sizeof(float) * grid_.extent.count(),
+                       [&](Context& rehearsal, const Transform& transform) {
+                         SeriesResampler(rehearsal, o_.resample, transform, grid_, files_)
+                             .rehearse(reader_->layout());
+                       });
+  const Transform chain = to_transform(ctx, chain_, warnings_);
+  SeriesResampler resampler(ctx, o_.resample, chain, grid_, files_);
+  for (std::size_t i = 0; i < o_.inputs.size(); ++i) {
+    if (i > 0) reader_ = std::make_unique<SeriesReader>(o_.inputs[i]);
+    resampler.run(*reader_, o_.inputs[i], outputs_[i]->file(""), warnings_);
+  }
+  print_warnings(label_, warnings_, o_.run.quiet);
+  return [this] { finish(); };
+}
+
+void ApplyRun::finish() {
+  files_.finish();
+  if (!made_from_.empty())
+    write_json(outputs_.front()->file(record_suffix),
+               record_of(made_from_, outputs_.front()->file("")));
+  for (const auto& output : outputs_) output->place();
+  for (const auto& output : outputs_) output->keep();
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,27 @@
+#include <apps/run_pairs.h>
+
+#include <apps/cohort.h>
+#include <apps/program.h>
+
+namespace freeflow::apps {
+
+int run_pairs(const std::string& program, const std::vector<CommonOptions>& pairs,
+              const boost::program_options::variables_map& found, const NamesOf& names,
+              const MakeRun& make) {
+  const CommonOptions& first = pairs.front();
+  if (first.pairs.empty()) {
+    run_alone(*make({program, program, found}, first, nullptr), first.device, first.threads);
+    print_label_commands(first, names(first));
+    return done;
+  }
+  KeptImages kept;
+  std::vector<CohortPair> cohort;
+  for (const CommonOptions& pair : pairs)
+    cohort.push_back({pair.output, [&](const std::string& label) {
+                        return make({program, label, found}, pair, &kept);
+                      }});
+  return run_cohort({program, first.device, first.threads, verbosity(first), first.summary},
+                    cohort);
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,49 @@
+// Tables of files: a line of names, then a row per line, cells separated by tabs.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace freeflow::apps {
+
+struct TableRow {
+  std::string place;                         ///< "'pairs.tsv' line 3", for sentences
+  std::map<std::string, std::string> cells;  ///< by column; empty cells are left out
+};
+
+struct TableColumns {
+  std::vector<std::string> required, optional;
+};
+
+/// Lines that are empty or begin with # are passed over. Throws IoError for a file that cannot be
+/// read, and InvalidArgument with the line for unknown, missing and repeated columns, for rows of
+/// another length and for empty cells of a required column.
+std::vector<TableRow> read_table(const std::string& path, const TableColumns& columns);
+
+/// A path in a table is relative to the table's folder.
+std::string path_in_table(const std::string& table, const std::string& path);
+
+/// Rows are worked on beside each other, so that none may write what another writes or reads:
+/// throws InvalidArgument with both lines. `files` are those of each row.
+struct RowFiles {
+  std::vector<std::string> read, written;
+};
+void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles>& files);
+
+/// Runs a check so that its sentence begins with the row's place.
+template <class Check>
+void check_row(const TableRow& row, const Check& check);
+
+}  // namespace freeflow::apps
+
+#include <freeflow/core/error.h>
+
+template <class Check>
+void freeflow::apps::check_row(const TableRow& row, const Check& check) {
+  try {
+    check();
+  } catch (const InvalidArgument& e) {
+    throw InvalidArgument(row.place + ": " + e.what());
+  }
+}

@@ -1,0 +1,206 @@
+// --pairs of the registration programs and of regtool apply, as a user runs them.
+#include <nlohmann/json.hpp>
+
+#include <freeflow/io/image_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+const std::string linreg = program_path("linreg", LINREG);
+const std::string regtool = program_path("regtool", REGTOOL);
+const std::string quick = " -s ssd --linear none --start none --levels 2 --iterations 3 ";
+
+class Cohort : public ProgramTest {
+ protected:
+  void SetUp() override {
+    ProgramTest::SetUp();
+    std::filesystem::create_directory(folder / "data");
+    write("f.nii.gz", {26, 24, 20}, 0);
+    write("m1.nii.gz", {24, 25, 21}, 1.5);
+    write("m2.nii.gz", {25, 22, 20}, -1);
+    write("mask.nii.gz", {26, 24, 20}, 0, 0.02);
+  }
+
+  void write(const std::string& name, Extent extent, double shift, double scale = 1) {
+    Geometry g = oblique_geometry(extent, {1.9, 1.8, 2.4});
+    g.origin = Eigen::Vector3d::Zero();
+    g.origin = -g.center();
+    Context cpu;
+    const auto voxels = sample_world(cpu, g, [&](const Eigen::Vector3d& p) {
+                          return scale * 50 * head(p + Eigen::Vector3d(shift, 0, 0), 18);
+                        }).to_host(cpu);
+    write_image((folder / "data" / name).string(), g, voxels, StoredType::float32, 1);
+  }
+
+  std::string table(const std::string& text) const {
+    std::ofstream(folder / "data/pairs.tsv") << text;
+    return " --pairs data/pairs.tsv ";
+  }
+
+  nlohmann::json report(const std::string& prefix) const {
+    return nlohmann::json::parse(slurp(folder / (prefix + "report.json")));
+  }
+
+  void expect_same_files(const std::string& a, const std::string& b) const {
+    const auto here = (folder / a).parent_path();
+    const std::string name = std::filesystem::path(a).filename().string();
+    int files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(here)) {
+      const std::string file = entry.path().filename().string();
+      if (!file.starts_with(name) || file.ends_with("report.json")) continue;  // holds times
+      EXPECT_EQ(slurp(entry.path()), slurp(folder / (b + file.substr(name.size())))) << file;
+      ++files;
+    }
+    EXPECT_GE(files, 3) << a;
+  }
+};
+
+const std::string three =
+    "fixed\tmoving\toutput\tfixed_mask\tinit\n"
+    "f.nii.gz\tm1.nii.gz\t../out/a_\t\t\n"
+    "# a remark\n"
+    "f.nii.gz\tm2.nii.gz\t../out/b_\t\tcenter\r\n"
+    "f.nii.gz\tm2.nii.gz\t../out/c_\tmask.nii.gz\t\n";
+
+TEST_F(Cohort, GivesTheFilesOfSingleRuns) {
+  const std::string mask = " --fixed-mask data/mask.nii.gz ", f = " -f data/f.nii.gz ",
+                    m1 = f + "-m data/m1.nii.gz ", m2 = f + "-m data/m2.nii.gz ";
+  // ffdreg goes the way of fluidreg.
+  for (const std::string& call :
+       {fluidreg + quick, linreg + " --levels 1 --search gradient --iterations 3 "}) {
+    const Outcome o = run(call + table(three) + "--summary sums.tsv");
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_NE(o.err.find("3 pairs: 3 done, 0 made before, 0 failed"), std::string::npos) << o.err;
+    ASSERT_EQ(run(call + m1 + "-o single/a_").status, 0);
+    ASSERT_EQ(run(call + m2 + "-o single/b_ --init center").status, 0);
+    ASSERT_EQ(run(call + m2 + mask + "-o single/c_").status, 0);
+    for (const std::string name : {"a_", "b_", "c_"})
+      expect_same_files("single/" + name, "out/" + name);
+    EXPECT_EQ(slurp(folder / "sums.tsv").find("pair\toutput\tstate\tseconds\tsentence\n1\t"), 0u);
+    std::filesystem::remove_all(folder / "out");
+    std::filesystem::remove_all(folder / "single");
+  }
+}
+
+TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
+  std::ofstream(folder / "data/m1.nii.gz") << "no image";
+  const std::string call = fluidreg + table(three) + "--summary sums.tsv";
+  Outcome o = run(call + quick);
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("fluidreg: pair 1/3 (data/../out/a_): cannot read 'data/m1.nii.gz'"),
+            std::string::npos)
+      << o.err;
+  EXPECT_NE(o.err.find("2 done, 0 made before, 1 failed"), std::string::npos) << o.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/a_report.json"));
+  EXPECT_NE(slurp(folder / "sums.tsv").find("\tfailed\t0\tcannot read"), std::string::npos);
+
+  const auto says = [&](const std::string& options, const std::string& words) {
+    const Outcome again = run(call + options);
+    EXPECT_EQ(again.status, 0) << again.err;
+    EXPECT_NE(again.err.find(words), std::string::npos) << words << '\n' << again.err;
+  };
+  write("m1.nii.gz", {24, 25, 21}, 1.5);
+  says(quick, "1 done, 2 made before");
+  const std::string before = slurp(folder / "out/a_report.json");
+  says(quick + " --threads 1 --device cpu -v", "0 done, 3 made before");
+  EXPECT_EQ(slurp(folder / "out/a_report.json"), before);
+  write("m1.nii.gz", {24, 25, 21}, 1.4);  // other contents
+  says(quick, "1 done, 2 made before");
+  std::ofstream(folder / "out/b_1Warp.nii.gz") << "cut";
+  std::filesystem::remove(folder / "out/c_Warped.nii.gz");
+  says(quick, "2 done, 1 made before");
+  says(quick + " --step 0.4", "3 done, 0 made before");
+  EXPECT_EQ(report("out/a_")["made_from"]["options"]["step"], 0.4);
+}
+
+TEST_F(Cohort, ApplyTakesATableToo) {
+  ASSERT_EQ(run(fluidreg + quick + "-f data/f.nii.gz -m data/m1.nii.gz -o warp/a_").status, 0);
+  const std::string call =
+      regtool + " apply" +
+      table(
+          "input\treference\toutput\ttransform\ttransform2\n"
+          "m1.nii.gz\tf.nii.gz\t../out/there.nii.gz\t../warp/a_1Warp.nii.gz\t"
+          "../warp/a_0GenericAffine.mat\n"
+          "f.nii.gz\tm1.nii.gz\t../out/back.nii.gz\t[../warp/a_0GenericAffine.mat,1]\t"
+          "../warp/a_1InverseWarp.nii.gz\n"
+          "none.nii.gz\tm1.nii.gz\t../out/none.nii.gz\t../warp/a_0GenericAffine.mat\t\n");
+  Outcome o = run(call);
+  EXPECT_EQ(o.status, 1);
+  EXPECT_NE(o.err.find("regtool: pair 3/3 (data/../out/none.nii.gz): cannot read"),
+            std::string::npos)
+      << o.err;
+  const std::string affine = "warp/a_0GenericAffine.mat";
+  ASSERT_EQ(run(regtool +
+                " apply -i data/m1.nii.gz -r data/f.nii.gz -o one.nii.gz "
+                "-t warp/a_1Warp.nii.gz -t " +
+                affine)
+                .status,
+            0);
+  EXPECT_EQ(slurp(folder / "one.nii.gz"), slurp(folder / "out/there.nii.gz"));
+  ASSERT_EQ(run(regtool + " apply -i data/f.nii.gz -r data/m1.nii.gz -o one.nii.gz -t [" + affine +
+                ",1] -t warp/a_1InverseWarp.nii.gz")
+                .status,
+            0);
+  EXPECT_EQ(slurp(folder / "one.nii.gz"), slurp(folder / "out/back.nii.gz"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "out/none.nii.gz"));
+  o = run(call);
+  EXPECT_NE(o.err.find("0 done, 2 made before, 1 failed"), std::string::npos) << o.err;
+  o = run(call + "--interpolation nearest");
+  EXPECT_NE(o.err.find("2 done, 0 made before, 1 failed"), std::string::npos) << o.err;
+  const Outcome both = run(call + "-i data/f.nii.gz");
+  EXPECT_EQ(both.status, 2);
+  EXPECT_NE(both.err.find("leave out -i, -r, -t and -o"), std::string::npos) << both.err;
+}
+
+TEST_F(Cohort, ASignalEndsItCleanlyBetweenPairs) {
+  write("large.nii.gz", {90, 90, 80}, 2);
+  write("other.nii.gz", {90, 90, 80}, -2);
+  const std::string call = fluidreg +
+                           table(
+                               "fixed\tmoving\toutput\nf.nii.gz\tm1.nii.gz\t../out/a_\n"
+                               "large.nii.gz\tother.nii.gz\t../out/b_\n") +
+                           "--device cpu --linear none --start none --levels 1 --iterations 400 ";
+  const Outcome o = run("{ " + call +
+                        "& pid=$!; for i in $(seq 2000); do [ -e out/a_report.json ] && break; "
+                        "sleep 0.02; done; kill -TERM $pid; wait $pid; }");
+  EXPECT_EQ(o.status, 143) << o.err;
+  EXPECT_NE(o.err.find("1 of 2 pairs are done"), std::string::npos) << o.err;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out"))
+    EXPECT_EQ(entry.path().filename().string().rfind("a_", 0), 0u) << entry.path();
+}
+
+TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
+  const std::string head = "fixed\tmoving\toutput\n", row = "f.nii.gz\tm1.nii.gz\t../out/a_\n";
+  const std::pair<std::string, std::string> tables[] = {
+      {"", "cannot read 'data/pairs.tsv'"},
+      {head, "has no rows"},
+      {"fixed\toutput\nf\to\n", "line 1: the column 'moving' is missing"},
+      {"fixed\tmoving\toutput\tcolour\n" + row, "line 1: there is no column 'colour'"},
+      {"fixed\tmoving\tfixed\toutput\n" + row, "line 1: the column 'fixed' is there twice"},
+      {head + row + "f.nii.gz m1.nii.gz ../out/b_\n", "line 3: it has 1 cells for 3 columns"},
+      {head + "\n" + row + "f.nii.gz\t\t../out/b_\n", "line 4: the cell of 'moving' is empty"},
+      {head + row + "f.nii.gz\tm2.nii.gz\t../out/../out/a_\n",
+       "is also that of 'data/pairs.tsv' line 2"},
+      {head + row + "f.nii.gz\t../out/a_Warped.nii.gz\t../out/b_\n", "line 3: the input"},
+      {"fixed\tmoving\toutput\tinit\tinit2\nf.nii.gz\tm1.nii.gz\t../out/a_\tcenter\ta.mat\n",
+       "line 2: --init takes one start"}};
+  for (const auto& [text, words] : tables)
+    expect_refusal(run(fluidreg + table(text) + quick), words);
+  const std::string good = table(head + row);
+  expect_refusal(run(fluidreg + good + "-o out_"), "leave out -f, -m and -o");
+  expect_refusal(run(fluidreg + good + "--outputs warp"), "add it to --outputs");
+  expect_refusal(run(fluidreg + good + "-s nim "), "fluidreg: --similarity 'nim'");
+  expect_refusal(run(fluidreg + " --pairs none.tsv"), "none.tsv");
+  expect_refusal(run(fluidreg + " -f a -m b -o out_ --summary s.tsv"),
+                 "--summary goes with --pairs");
+  EXPECT_FALSE(std::filesystem::exists(folder / "out"));
+}
+
+}  // namespace
+}  // namespace freeflow
