@@ -69,7 +69,7 @@ AtlasResult TemplateBuilder::build() {
   if (result_.rounds.empty()) average(0, nullptr);
   while (position.resolution < resolutions()) position = run_round(position);
   result_.stopped_because =
-      result_.rounds.back().drift_voxels < options_.enough_voxels ? "converged" : "rounds";
+      result_.rounds.back().change_voxels < options_.enough_voxels ? "converged" : "rounds";
   judge();
   for (std::size_t k = 0; k < cohort_.own().size(); ++k)
     if (cohort_.is_present(cohort_.own()[k].card))

@@ -20,19 +20,9 @@
 
 #include <freeflow/atlas/atlas_options.h>
 #include <freeflow/atlas/atlas_result.h>
-#include <freeflow/atlas/ranks.h>
-#include <freeflow/atlas/state_folder.h>
+#include <freeflow/atlas/atlas_surroundings.h>
 
 namespace freeflow {
-
-/// What there is around the work; all may be left out, and what is given must outlive it.
-struct AtlasSurroundings {
-  Ranks* ranks = nullptr;
-  /// Keeps every subject's result of a round, so that the same call goes on where an earlier one
-  /// was ended, to the same bits.
-  StateFolder* state = nullptr;
-  AtlasObserver* observer = nullptr;
-};
 
 /// subjects: of this process; with several processes every subject belongs to one. Throws
 /// InvalidArgument for fewer than two subjects, two of one name, different numbers of channels,

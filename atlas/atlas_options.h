@@ -31,8 +31,8 @@ struct AtlasOptions {
   /// before at voxels twice as large each. At most 5 resolutions, and as many as the model's
   /// levels.
   std::vector<int> rounds = {2, 4};
-  /// A resolution's rounds end when the mean deformation that is left is shorter than this, on
-  /// average over the template's mask, in its smallest voxel sides; 0: never.
+  /// A resolution's rounds end when the mean deformation changes by less than this from a round to
+  /// the next, on average over the template's mask, in its smallest voxel sides; 0: never.
   double enough_voxels = 0.02;
   /// Share of the mean deformation by which a round moves the template's shape.
   double shape_step = 1;

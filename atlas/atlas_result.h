@@ -18,9 +18,12 @@ struct AtlasRound {
   int resolution = 0, resolutions = 1;  ///< coarse to fine
   int round = 0;                        ///< of its resolution
   Geometry grid;                        ///< on which it registered
-  /// The mean deformation that it found, averaged over the template's mask: how far the template's
-  /// shape still moved.
-  double drift_mm = 0, drift_voxels = 0;
+  /// Length of the mean deformation that it found, averaged over the template's mask: what it moved
+  /// the shape by. It does not go to zero where a registration of two images is not symmetric: what
+  /// such a registration adds to every deformation, each round finds and takes out again.
+  double drift_mm = 0;
+  /// How far that mean differs from the round's before: what the shape is still going to.
+  double change_mm = 0, change_voxels = 0;
   /// Mean length of the subjects' own deformations.
   double deformation_mm = 0;
   /// Of the template that it made: root mean square of the gradient over the mask, in shares of the

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <freeflow/atlas/atlas.h>
+#include <freeflow/atlas/atlas_options.h>
+#include <freeflow/atlas/atlas_surroundings.h>
 #include <freeflow/atlas/cohort.h>
 #include <freeflow/atlas/frame.h>
 #include <freeflow/atlas/round_state.h>
@@ -53,6 +54,7 @@ class TemplateBuilder {
                           AtlasRound& round);
   NonrigidModel model_of(const Position& position, std::size_t k,
                          const DisplacementField& start) const;
+  void measure_change(DisplacementField mean, AtlasRound& round);
   DisplacementField update_of(const DisplacementField& mean);
   PackedField carried(const DisplacementField& update, const PackedField& field);
   void average(int resolution, const DisplacementField* update);
@@ -65,8 +67,7 @@ class TemplateBuilder {
   std::optional<AtlasRound> kept_round(const Position& position, int next) const;
   bool everywhere(bool here);
   bool restore(const Position& position, int next);
-  void keep_round(const Position& position, int next, const AtlasRound& round,
-                  const DisplacementField& update);
+  void keep_round(const Position& position, int next, const AtlasRound& round);
   void forget_states_before(const Position& position);
   ContentKey round_key(const Position& position) const;
   ContentKey made_key(const Position& position, int next) const;
@@ -82,8 +83,8 @@ class TemplateBuilder {
   double spacing_of(int resolution) const {
     return resolution + 1 == resolutions() ? 0 : grid_of(resolution).spacing.minCoeff();
   }
-  /// The resolution of the round after this one, which left so much to move.
-  int next_resolution(const Position& position, double drift_voxels) const;
+  /// The resolution of the round after this one, which changed the mean by so much.
+  int next_resolution(const Position& position, double change_voxels) const;
   Position after(const Position& position, int next) const;
   /// Runs `work` for every subject of this process that is there, and makes failures known.
   void for_each_own(AtlasStage stage, int round,
@@ -112,6 +113,7 @@ class TemplateBuilder {
   std::vector<bool> outside_mean_;
   std::vector<PackedField> fields_;  // of own subjects, template to subject before the affine
   TemplateImage template_;
+  DisplacementField mean_;              // deformation that the last round found
   ContentKey key_;                      // of what the affines rest on
   std::vector<ContentKey> old_states_;  // of the last round, on disk
   AtlasResult result_;

@@ -35,8 +35,8 @@ ContentKey TemplateBuilder::state_key(const Position& p, std::size_t card) const
   return derived_key("subject", {round_key(p), cohort_.cards()[card].content});
 }
 
-int TemplateBuilder::next_resolution(const Position& p, double drift_voxels) const {
-  const bool ends = drift_voxels < options_.enough_voxels ||
+int TemplateBuilder::next_resolution(const Position& p, double change_voxels) const {
+  const bool ends = change_voxels < options_.enough_voxels ||
                     p.round + 1 >= options_.rounds[std::size_t(p.resolution)];
   return p.resolution + ends;
 }
@@ -72,7 +72,7 @@ TemplateBuilder::Position TemplateBuilder::resume(Position start) {
     std::optional<AtlasRound> round = kept_round(p, p.resolution);
     if (!round) round = kept_round(p, p.resolution + 1);
     if (!everywhere(round.has_value())) break;
-    const int next = next_resolution(p, round->drift_voxels);
+    const int next = next_resolution(p, round->change_voxels);
     if (!kept_round(p, next)) break;  // it was made for other numbers of rounds
     done.push_back({p, next, std::move(*round)});
     p = after(p, next);
@@ -100,8 +100,8 @@ bool TemplateBuilder::restore(const Position& p, int next) {
   std::size_t present = 0;
   for (const Cohort::Own& own : cohort_.own()) present += cohort_.is_present(own.card);
   if (!everywhere(images && states.size() == present)) return false;
-  DisplacementField update;
-  take_template(ctx_, *images, template_, update);
+  take_template(ctx_, *images, template_, mean_);
+  const DisplacementField update = update_of(mean_);
   std::vector<std::string> failures(cohort_.cards().size());
   for (std::size_t k = 0, at = 0; k < cohort_.own().size(); ++k) {
     if (!cohort_.is_present(cohort_.own()[k].card)) continue;
@@ -116,12 +116,11 @@ bool TemplateBuilder::restore(const Position& p, int next) {
   return true;
 }
 
-void TemplateBuilder::keep_round(const Position& p, int next, const AtlasRound& round,
-                                 const DisplacementField& update) {
+void TemplateBuilder::keep_round(const Position& p, int next, const AtlasRound& round) {
   if (!state_) return;
   if (ranks_.rank() == 0) {
     const ContentKey made = made_key(p, next);
-    state_->write(derived_key("images", {made}), to_bytes(ctx_, template_, update));
+    state_->write(derived_key("images", {made}), to_bytes(ctx_, template_, mean_));
     state_->write(made, to_bytes(round));
   }
   state_->settle();

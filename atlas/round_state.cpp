@@ -61,7 +61,8 @@ std::vector<std::byte> to_bytes(const AtlasRound& r) {
       .put(r.round)
       .put(r.grid)
       .put(r.drift_mm)
-      .put(r.drift_voxels)
+      .put(r.change_mm)
+      .put(r.change_voxels)
       .put(r.deformation_mm)
       .put(r.sharpness)
       .put(r.seconds)
@@ -79,7 +80,8 @@ AtlasRound atlas_round(std::span<const std::byte> bytes) {
   r.round = from.get<int>();
   r.grid = from.grid();
   r.drift_mm = from.get<double>();
-  r.drift_voxels = from.get<double>();
+  r.change_mm = from.get<double>();
+  r.change_voxels = from.get<double>();
   r.deformation_mm = from.get<double>();
   r.sharpness = from.get<double>();
   r.seconds = from.get<double>();
@@ -90,24 +92,24 @@ AtlasRound atlas_round(std::span<const std::byte> bytes) {
 }
 
 std::vector<std::byte> to_bytes(Context& ctx, const TemplateImage& image,
-                                const DisplacementField& update) {
+                                const DisplacementField& mean) {
   ByteWriter bytes;
   bytes.put(image.mask.geometry()).put(image.channels.size());
   for (const Volume<float>& channel : image.channels) bytes.put(channel.to_host(ctx));
-  bytes.put(image.mask.to_host(ctx)).put(update.geometry()).put(update.to_host(ctx));
+  bytes.put(image.mask.to_host(ctx)).put(mean.geometry()).put(mean.to_host(ctx));
   return bytes.take();
 }
 
 void take_template(Context& ctx, std::span<const std::byte> bytes, TemplateImage& image,
-                   DisplacementField& update) {
+                   DisplacementField& mean) {
   ByteReader from(bytes);
   const Geometry grid = from.grid();
   image.channels.clear();
   for (std::size_t c = from.get<std::size_t>(); c > 0; --c)
     image.channels.emplace_back(ctx, grid, from.values<float>());
   image.mask = Volume<float>(ctx, grid, from.values<float>());
-  const Geometry update_grid = from.grid();
-  update = DisplacementField(ctx, update_grid, from.values<float>());
+  const Geometry mean_grid = from.grid();
+  mean = DisplacementField(ctx, mean_grid, from.values<float>());
 }
 
 }  // namespace freeflow

@@ -84,10 +84,10 @@ SubjectState subject_state(std::span<const std::byte> bytes);
 std::vector<std::byte> to_bytes(const AtlasRound& round);
 AtlasRound atlas_round(std::span<const std::byte> bytes);
 
-/// The template that a round made, and by what it moved the subjects' deformations.
+/// The template that a round made, and the mean deformation that it found.
 std::vector<std::byte> to_bytes(Context& ctx, const TemplateImage& image,
-                                const DisplacementField& update);
+                                const DisplacementField& mean);
 void take_template(Context& ctx, std::span<const std::byte> bytes, TemplateImage& image,
-                   DisplacementField& update);
+                   DisplacementField& mean);
 
 }  // namespace freeflow

@@ -89,7 +89,6 @@ TemplateBuilder::Position TemplateBuilder::run_round(const Position& p) {
   round.grid = grid_of(p.resolution);
   std::vector<Volume<float>> channels;
   for (const Volume<float>& channel : template_.channels) channels.push_back(channel.lend());
-  DisplacementField mean;
   std::vector<double> lengths(cohort_.own().size());
   {
     PreparedImage fixed(std::move(channels),
@@ -107,24 +106,34 @@ TemplateBuilder::Position TemplateBuilder::run_round(const Position& p) {
       return before == round.registered;
     });
     sum_over(ranks_, ctx_, sum);
-    mean = sum.mean(ctx_);
+    measure_change(sum.mean(ctx_), round);
   }
   double total = 0;
   for (const double length : of_all(lengths)) total += length;
   round.deformation_mm = total / double(cohort_.present());
-  round.drift_mm = mean_length_mm(ctx_, mean, &template_.mask);
-  round.drift_voxels = round.drift_mm / round.grid.spacing.minCoeff();
-  const int next = next_resolution(p, round.drift_voxels);
+  const int next = next_resolution(p, round.change_voxels);
   const Position to = after(p, next);
-  const DisplacementField update = update_of(mean);
+  const DisplacementField update = update_of(mean_);
   average(averaged_for(to.resolution), &update);
   describe_template(round);
   round.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  keep_round(p, next, round, update);
+  keep_round(p, next, round);
   forget_states_before(p);
   result_.rounds.push_back(round);
   observer_.on_round(round);
   return to;
+}
+
+void TemplateBuilder::measure_change(DisplacementField mean, AtlasRound& round) {
+  const auto length = [&](const DisplacementField& u) {
+    return mean_length_mm(ctx_, u, &template_.mask);
+  };
+  round.drift_mm = round.change_mm = length(mean);
+  if (!result_.rounds.empty())
+    round.change_mm =
+        length(linear_combination(ctx_, 1, mean, -1, resample(ctx_, mean_, mean.geometry())));
+  round.change_voxels = round.change_mm / round.grid.spacing.minCoeff();
+  mean_ = std::move(mean);
 }
 
 DisplacementField TemplateBuilder::update_of(const DisplacementField& mean) {
