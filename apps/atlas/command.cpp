@@ -20,10 +20,13 @@ constexpr const char* example =
     "Two processes, each with a GPU of its own:  mpirun -n 2 atlas -i subjects.tsv -o out/group_\n"
     "Written: PREFIXtemplate.nii.gz, PREFIXmask.nii.gz, PREFIXreport.json, PREFIXreport.html, with "
     "labels PREFIXlabels.nii.gz and PREFIXagreement.nii.gz,\n"
-    "with --transforms for every subject PREFIXNAME_0GenericAffine.mat, PREFIXNAME_1Warp.nii.gz and\n"
-    "PREFIXNAME_1InverseWarp.nii.gz: what fluidreg (ffdreg) -f PREFIXtemplate.nii.gz -m IMAGE gives.\n"
+    "with --transforms for every subject PREFIXNAME_0GenericAffine.mat, PREFIXNAME_1Warp.nii.gz "
+    "and\n"
+    "PREFIXNAME_1InverseWarp.nii.gz: what fluidreg (ffdreg) -f PREFIXtemplate.nii.gz -m IMAGE "
+    "gives.\n"
     "What is needed to go on is in PREFIXstate/, which may be deleted when all is done.\n"
-    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 interrupted.\n";
+    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
+    "interrupted.\n";
 
 /// "2x4" as numbers.
 std::vector<int> parse_rounds(const std::string& text) {
@@ -62,11 +65,12 @@ po::options_description scheme_of_command(AtlasCommand& o) {
   po::options_description scheme("Template");
   scheme.add_options()  //
       ("rounds", shown(o.rounds)->value_name("NxN"),
-       "at most so many rounds, coarse to fine: the last at full resolution, those before at voxels "
+       "at most so many rounds, coarse to fine: the last at full resolution, those before at "
+       "voxels "
        "twice as large each")  //
       ("enough", po::value(&o.enough)->default_value(o.enough, "0.02")->value_name("VOX"),
        "a resolution's rounds end when the mean deformation changes by less; 0: never")  //
-      ("model", shown(o.model)->value_name("flow|ffd"), "the nonrigid model")  //
+      ("model", shown(o.model)->value_name("flow|ffd"), "the nonrigid model")            //
       ("symmetric", po::bool_switch(&o.symmetric),
        "flow: both images pull on one velocity, and velocities are averaged; twice the time")  //
       ("similarity,s", shown(o.similarity)->value_name("auto|nmi|mi|ssd|lncc|mind"),
@@ -74,7 +78,7 @@ po::options_description scheme_of_command(AtlasCommand& o) {
       ("levels", po::value(&o.levels)->value_name("N"),
        "of the pyramid at full resolution (default flow 4, ffd 3)")  //
       ("iterations", po::value(&o.iterations)->value_name("NxNxN"),
-       "of a registration at full resolution, coarse to fine")  //
+       "of a registration at full resolution, coarse to fine")                                //
       ("linear", shown(o.linear)->value_name("rigid|similarity|affine"), "what comes first")  //
       ("linear-search", shown(o.linear_search)->value_name("auto|gradient|powell"),
        "auto looks at every rotation; gradient trusts the headers to 20 degrees")  //
@@ -142,15 +146,15 @@ AtlasOptions atlas_options(const AtlasCommand& o) {
     options.model = flow;
   else
     options.model = ffd;
-  options.linear = chosen(parse_linear_model(o.linear), "linear", o.linear,
-                          "rigid, similarity, affine");
+  options.linear =
+      chosen(parse_linear_model(o.linear), "linear", o.linear, "rigid, similarity, affine");
   options.search = chosen(parse_linear_search(o.linear_search), "linear-search", o.linear_search,
                           "auto, gradient, powell, hill, flirt");
   options.rounds = parse_rounds(o.rounds);
   options.enough_voxels = o.enough;
   options.shape_step = o.shape_step;
-  options.statistic = chosen(parse_atlas_statistic(o.statistic), "statistic", o.statistic,
-                             "mean, median, trimmed");
+  options.statistic =
+      chosen(parse_atlas_statistic(o.statistic), "statistic", o.statistic, "mean, median, trimmed");
   options.trim = o.trim;
   require(o.sharpen == "none" || o.sharpen == "unsharp",
           "--sharpen '" + o.sharpen + "' is not one of none, unsharp");

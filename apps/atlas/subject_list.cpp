@@ -37,7 +37,7 @@ std::size_t channel_of(const std::string& column) {
   if (column.rfind("channel", 0) != 0) return 0;
   const std::string number = column.substr(7);
   return number.size() == 1 && number[0] >= '2' && number[0] <= '9' ? std::size_t(number[0] - '0')
-                                                                   : 0;
+                                                                    : 0;
 }
 
 ListedSubject subject_of(const std::map<std::string, std::string>& row, const std::string& where) {
@@ -79,7 +79,8 @@ std::vector<ListedSubject> read_table(const std::string& path) {
     std::map<std::string, std::string> row;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       std::string cell = i < cells.size() ? cells[i] : "";
-      if (!cell.empty() && columns[i] != "name") cell = (fs::path(path).parent_path() / cell).string();
+      if (!cell.empty() && columns[i] != "name")
+        cell = (fs::path(path).parent_path() / cell).string();
       row[columns[i]] = cell;
     }
     subjects.push_back(subject_of(row, where));
@@ -97,8 +98,8 @@ void check(const std::vector<ListedSubject>& subjects) {
     require(s.name.find('/') == std::string::npos,
             "the name '" + s.name + "' of a subject cannot hold a slash: files are named by it");
     const auto [other, is_new] = file_of_name.emplace(s.name, s.channels[0]);
-    require(is_new, "'" + s.channels[0] + "' and '" + other->second +
-                        "' both have the name '" + s.name +
+    require(is_new, "'" + s.channels[0] + "' and '" + other->second + "' both have the name '" +
+                        s.name +
                         "': give every subject a name of its own, in the column 'name' of a table");
   }
 }
@@ -111,8 +112,9 @@ std::vector<ListedSubject> list_subjects(const std::vector<std::string>& images,
   std::vector<ListedSubject> subjects;
   if (images.size() == 1 && has_extension(images[0], ".tsv")) {
     require(masks.empty() && labels.empty(),
-            "the table '" + images[0] + "' has columns for masks and labels; leave out --masks and "
-            "--labels");
+            "the table '" + images[0] +
+                "' has columns for masks and labels; leave out --masks and "
+                "--labels");
     subjects = read_table(images[0]);
   } else {
     for (const auto& [option, files] : {std::pair{"masks", &masks}, std::pair{"labels", &labels}})
