@@ -76,8 +76,6 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   Stopwatch stopwatch;
   std::optional<OutputSet> outputs;
   if (processes.rank() == 0) outputs.emplace(command.output);
-  StateFolder state(command.output + "state", made_by(command));
-  if (processes.rank() == 0) state.remove_leftovers();
   ReadSubjects own =
       read_subjects(share_of(subjects, processes), command.keep_going, ctx.threads());
   if (!command.start.empty()) {
@@ -85,6 +83,8 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
     options.start->channels.resize(subjects[0].channels.size(), options.start->channels[0]);
   }
   print_warnings("atlas", own.warnings, command.quiet);
+  StateFolder state(command.output + "state", made_by(command));
+  if (processes.rank() == 0) state.remove_leftovers();
   AtlasTimings seconds{.reading = stopwatch.lap()};
   std::size_t predicted = 0;
   if (!own.subjects.empty()) {

@@ -56,13 +56,14 @@ AtlasSubject TemplateBuilder::reference() const {
 }
 
 void TemplateBuilder::find_affines() {
-  key_ = state_ ? state_->made_by() : ContentKey{};
+  const ContentKey made_by = state_ ? state_->made_by() : ContentKey{};
+  key_ = made_by;
   for (const SubjectCard& card : cohort_.cards())
     key_ = derived_key("subject", {key_, card.content});
   if (options_.start) key_ = derived_key("start", {key_, content_of(*options_.start)});
-  key_ = derived_key("linear " + std::to_string(int(options_.linear)) + " by " +
-                         std::to_string(int(options_.search)) + settings(),
-                     {key_});
+  const std::string how = "linear " + std::to_string(int(options_.linear)) + " by " +
+                          std::to_string(int(options_.search));
+  key_ = derived_key(how + settings(), {key_});
   if (restore_affines()) return;
 
   const AtlasSubject middle = reference();
@@ -71,7 +72,8 @@ void TemplateBuilder::find_affines() {
     affines_[i] = Eigen::Translation3d(cohort_.cards()[i].moments.centre - object.centre);
   {
     PreparedImage fixed = prepared(load(ctx_, middle, 0), "the reference");
-    register_linearly(fixed, middle.name, derived_key("reference", {key_}), options_.search, 0);
+    register_linearly(fixed, middle.name, derived_key(how, {made_by, content_of(middle)}),
+                      options_.search, 0);
   }
   grid_ = middle.geometry;
   recentre(object);

@@ -128,9 +128,10 @@ std::size_t predict_atlas_bytes(const Context& ctx, const Geometry& grid, const 
   const std::size_t registration =
       predict_bytes(ctx, {grid, subject, with_masks, with_masks, grid, channels},
                     {options.model, {}, StartKind::none, {}});
-  // Beside it: the sum of deformations; after it, while averaging, the sums of images.
-  constexpr std::size_t sum_of_fields = 32, sum_of_images = 16;
-  return registration + grid.extent.count() * std::max(sum_of_fields, channels * sum_of_images);
+  // Beside it: the sum of deformations and the last mean, and what is packed; while averaging less.
+  constexpr std::size_t sum_of_fields = 32, mean = 12, packed = 6, sum_of_images = 16;
+  return registration +
+         grid.extent.count() * (std::max(sum_of_fields, channels * sum_of_images) + mean + packed);
 }
 
 }  // namespace freeflow

@@ -68,6 +68,8 @@ StateFolder::StateFolder(std::string folder, const std::string& made_by)
 
 StateFolder::~StateFolder() {
   if (writing_.valid()) writing_.wait();
+  std::error_code none;
+  fs::remove(folder_, none);  // where nothing was kept
 }
 
 std::string StateFolder::path(const ContentKey& key) const { return folder_ + "/" + key.text(); }
