@@ -22,6 +22,21 @@ PreparedImage prepared(DeviceSubject loaded, const char* what) {
   return PreparedImage(std::move(loaded.channels), std::move(loaded.mask), what);
 }
 
+/// Throws RegistrationError where the moving image is dark where the fixed one is bright.
+void require_contrast(Context& ctx, const Volume<float>& fixed, const std::string& fixed_name,
+                      const Volume<float>& moving, const Eigen::Affine3d& map) {
+  const std::vector<float> target = fixed.to_host(ctx);
+  std::vector<float> object = target;
+  for (float& v : object) v = v > usual_intensity / 8 ? 1 : 0;
+  const Volume<float> seen =
+      warp(ctx, moving, fixed.geometry(), map, nullptr, Interpolation::linear, NAN);
+  const double alike = correlation_of(target, seen.to_host(ctx), object);
+  if (alike < 0)
+    throw RegistrationError("its intensities run against those of '" + fixed_name +
+                            "' (correlation " + std::to_string(alike).substr(0, 5) +
+                            "): a template takes images of one contrast");
+}
+
 }  // namespace
 
 AtlasSubject TemplateBuilder::reference() const {
@@ -77,7 +92,7 @@ void TemplateBuilder::find_affines() {
   }
   grid_ = middle.geometry;
   recentre(object);
-  average(resolutions() - 1, nullptr);
+  average(resolutions() - 1);
   std::vector<Volume<float>> channels;
   for (const Volume<float>& channel : template_.channels) channels.push_back(channel.lend());
   PreparedImage fixed(std::move(channels),
@@ -99,7 +114,6 @@ void TemplateBuilder::register_linearly(PreparedImage& fixed, const std::string&
   options.model = options_.linear;
   options.search = search;
   options.keep_better_start = true;
-  std::vector<double> found(12 * cohort_.own().size());
   for_each_own(AtlasStage::linear, pass, [&](std::size_t k) {
     const Cohort::Own& own = cohort_.own()[k];
     const ContentKey result = derived_key("subject", {key, cohort_.cards()[own.card].content});
@@ -110,7 +124,7 @@ void TemplateBuilder::register_linearly(PreparedImage& fixed, const std::string&
       map = ByteReader(*kept).affine();
     } else {
       options.initial = affines_[own.card];
-      map = linear_map(fixed, fixed_name, own, options);
+      map = linear_map(fixed, fixed_name, own, options, pass);
       if (state_) state_->write(result, ByteWriter().put(map).take());
     }
     affines_[own.card] = map;
@@ -128,7 +142,8 @@ void TemplateBuilder::register_linearly(PreparedImage& fixed, const std::string&
 }
 
 Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::string& fixed_name,
-                                            const Cohort::Own& own, const LinearOptions& options) {
+                                            const Cohort::Own& own, const LinearOptions& options,
+                                            int pass) {
   PreparedImage moving = prepared(load(ctx_, own.subject, 0), "the subject");
   StopObserver stop(observer_);
   const Eigen::Affine3d map = register_linear(ctx_, fixed, moving, options, &stop).affine;
@@ -138,18 +153,7 @@ Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::str
     throw RegistrationError("its linear map to '" + fixed_name +
                             "' turns it by 180 degrees or mirrors it; check its header");
   }
-  const Volume<float>& image = fixed.image(ctx_);
-  std::vector<float> target = image.to_host(ctx_), mask = target;
-  for (float& v : mask) v = v > usual_intensity / 8 ? 1 : 0;
-  const double alike = correlation_of(
-      target,
-      warp(ctx_, moving.image(ctx_), image.geometry(), map, nullptr, Interpolation::linear, NAN)
-          .to_host(ctx_),
-      mask);
-  if (alike < 0)
-    throw RegistrationError("its intensities run against those of '" + fixed_name +
-                            "' (correlation " + std::to_string(alike).substr(0, 5) +
-                            "): a template takes images of one contrast");
+  if (pass == 0) require_contrast(ctx_, fixed.image(ctx_), fixed_name, moving.image(ctx_), map);
   return map;
 }
 

@@ -53,27 +53,27 @@ TemplateBuilder::TemplateBuilder(Context& ctx, std::vector<AtlasSubject> subject
                                  const AtlasOptions& options, const AtlasSurroundings& around)
     : ctx_(ctx), options_(options), ranks_(around.ranks ? *around.ranks : one_process_),
       state_(around.state), observer_(around.observer ? *around.observer : no_observer_),
-      cohort_(std::move(subjects), ranks_, options.keep_going),
+      cohort_(std::move(subjects), ranks_, options.keep_going, ctx.threads()),
       of_velocities_(std::visit([](const auto& o) { return keeps_velocity(o); }, options.model)) {
   const std::size_t all = cohort_.cards().size();
   affines_.assign(all, Eigen::Affine3d::Identity());
   distances_mm_.assign(all, 0);
   outside_mean_.assign(all, false);
-  fields_.resize(cohort_.own().size());
+  found_.resize(cohort_.own().size());
   result_.warnings = cohort_.warnings();
 }
 
 AtlasResult TemplateBuilder::build() {
   find_affines();
   Position position = resume({0, 0, key_});
-  if (result_.rounds.empty()) average(0, nullptr);
+  if (result_.rounds.empty()) average(0);
   while (position.resolution < resolutions()) position = run_round(position);
   result_.stopped_because =
       result_.rounds.back().change_voxels < options_.enough_voxels ? "converged" : "rounds";
   judge();
   for (std::size_t k = 0; k < cohort_.own().size(); ++k)
     if (cohort_.is_present(cohort_.own()[k].card))
-      result_.own.push_back({cohort_.own()[k].card, std::move(fields_[k])});
+      result_.own.push_back({cohort_.own()[k].card, pack(ctx_, deformation(k))});
   result_.of_velocities = of_velocities_;
   result_.channels = std::move(template_.channels);
   result_.mask = std::move(template_.mask);

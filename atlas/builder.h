@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -45,19 +46,19 @@ class TemplateBuilder {
   void register_linearly(PreparedImage& fixed, const std::string& fixed_name, const ContentKey& key,
                          LinearSearch search, int pass);
   Eigen::Affine3d linear_map(PreparedImage& fixed, const std::string& fixed_name,
-                             const Cohort::Own& own, const LinearOptions& options);
+                             const Cohort::Own& own, const LinearOptions& options, int pass);
   void recentre(const ObjectMoments& object);
 
   // rounds.cpp
   Position run_round(const Position& position);
-  SubjectState registered(const Position& position, PreparedImage& fixed, std::size_t k,
-                          AtlasRound& round);
+  DisplacementField registered(const Position& position, PreparedImage& fixed, std::size_t k,
+                               AtlasRound& round);
+  DisplacementField deformation(std::size_t k);
   NonrigidModel model_of(const Position& position, std::size_t k,
                          const DisplacementField& start) const;
   void measure_change(DisplacementField mean, AtlasRound& round);
   DisplacementField update_of(const DisplacementField& mean);
-  PackedField carried(const DisplacementField& update, const PackedField& field);
-  void average(int resolution, const DisplacementField* update);
+  void average(int resolution);
   DeviceSubject sampled(std::size_t k, const Geometry& grid, int resolution);
   void describe_template(AtlasRound& round);
   void judge();
@@ -111,7 +112,10 @@ class TemplateBuilder {
   std::vector<Eigen::Affine3d> affines_;  // by card
   std::vector<double> distances_mm_;
   std::vector<bool> outside_mean_;
-  std::vector<PackedField> fields_;  // of own subjects, template to subject before the affine
+  // of own subjects, template to subject before the affine, as the last round found them; the
+  // shape update that it led to is still to be taken out, and is so wherever they are used
+  std::vector<std::shared_ptr<const SubjectState>> found_;
+  DisplacementField update_;
   TemplateImage template_;
   DisplacementField mean_;              // deformation that the last round found
   ContentKey key_;                      // of what the affines rest on

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include <freeflow/core/error.h>
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/registration/levels/pyramid.h>
 #include <freeflow/regularize/gaussian.h>
 
@@ -77,16 +78,16 @@ void check_own(const AtlasSubject& s) {
 
 }  // namespace
 
-Cohort::Cohort(std::vector<AtlasSubject> own, Ranks& ranks, bool keep_going)
+Cohort::Cohort(std::vector<AtlasSubject> own, Ranks& ranks, bool keep_going, int threads)
     : ranks_(ranks), keep_going_(keep_going) {
   WordRows rows;
-  std::vector<ContentKey> contents;
-  for (AtlasSubject& subject : own) {
-    check_own(subject);
-    const SubjectCard card = prepare(subject);
-    contents.push_back(card.content);
-    rows.push_back(to_row(card));
-  }
+  for (const AtlasSubject& subject : own) check_own(subject);
+  rows.resize(own.size());
+  ParallelErrors errors;
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+  for (std::ptrdiff_t i = 0; i < std::ptrdiff_t(own.size()); ++i)
+    errors.run([&] { rows[std::size_t(i)] = to_row(prepare(own[std::size_t(i)])); });
+  errors.rethrow();
   for (const std::vector<std::int64_t>& row : gather(ranks, rows, to_row({}).size()))
     cards_.push_back(to_card(row));
   std::ranges::sort(cards_, [](const SubjectCard& a, const SubjectCard& b) {

@@ -39,7 +39,7 @@ class Cohort {
 
   /// Normalises. Throws InvalidArgument, RegistrationError as build_atlas does, in every process
   /// alike.
-  Cohort(std::vector<AtlasSubject> own, Ranks& ranks, bool keep_going);
+  Cohort(std::vector<AtlasSubject> own, Ranks& ranks, bool keep_going, int threads);
 
   const std::vector<SubjectCard>& cards() const { return cards_; }
   const std::vector<Own>& own() const { return own_; }

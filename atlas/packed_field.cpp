@@ -12,9 +12,8 @@ namespace {
 
 Extent all_planes(const Extent& n) { return {n.x, n.y, 3 * n.z}; }
 
-}  // namespace
-
-PackedField pack(Context& ctx, const DisplacementField& field) {
+/// rounded: where what was packed goes once more, or null.
+PackedField packed_of(Context& ctx, const DisplacementField& field, float* rounded) {
   require_on_device(ctx, field);
   const Extent planes = all_planes(field.extent());
   const std::size_t count = planes.count();
@@ -26,7 +25,18 @@ PackedField pack(Context& ctx, const DisplacementField& field) {
   const float unit = float(needed > usual ? std::exp2(std::ceil(std::log2(needed))) : usual);
   Buffer<std::int16_t> multiples(ctx, count);
   for_each_voxel(ctx, planes, PackBody{field.view().data, multiples.data(), planes, 1 / unit});
+  if (rounded) for_each_voxel(ctx, planes, UnpackBody{multiples.data(), rounded, planes, unit});
   return {field.geometry(), unit, multiples.to_host(ctx)};
+}
+
+}  // namespace
+
+PackedField pack(Context& ctx, const DisplacementField& field) {
+  return packed_of(ctx, field, nullptr);
+}
+
+PackedField pack_and_round(Context& ctx, DisplacementField& field) {
+  return packed_of(ctx, field, field.view().data);
 }
 
 DisplacementField unpack(Context& ctx, const PackedField& packed) {

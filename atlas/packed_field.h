@@ -20,6 +20,8 @@ struct PackedField {
 /// The unit is 2^-10 voxel, or the next power of two by which the largest component fits. A
 /// component that is not finite becomes 0. Waits.
 PackedField pack(Context& ctx, const DisplacementField& field);
+/// The same, and the field becomes what unpack gives.
+PackedField pack_and_round(Context& ctx, DisplacementField& field);
 DisplacementField unpack(Context& ctx, const PackedField& packed);
 
 }  // namespace freeflow

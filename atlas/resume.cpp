@@ -101,15 +101,12 @@ bool TemplateBuilder::restore(const Position& p, int next) {
   for (const Cohort::Own& own : cohort_.own()) present += cohort_.is_present(own.card);
   if (!everywhere(images && states.size() == present)) return false;
   take_template(ctx_, *images, template_, mean_);
-  const DisplacementField update = update_of(mean_);
+  update_ = update_of(mean_);
   std::vector<std::string> failures(cohort_.cards().size());
   for (std::size_t k = 0, at = 0; k < cohort_.own().size(); ++k) {
     if (!cohort_.is_present(cohort_.own()[k].card)) continue;
-    const SubjectState& state = states[at++];
-    if (state.failure.empty())
-      fields_[k] = carried(update, state.field);
-    else
-      failures[cohort_.own()[k].card] = named(k, state.failure);
+    found_[k] = std::make_shared<const SubjectState>(std::move(states[at++]));
+    if (!found_[k]->failure.empty()) failures[cohort_.own()[k].card] = named(k, found_[k]->failure);
   }
   cohort_.exclude(failures);
   forget_states_before(p);

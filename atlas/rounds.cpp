@@ -56,28 +56,46 @@ NonrigidModel TemplateBuilder::model_of(const Position& p, std::size_t k,
       options_.model);
 }
 
-SubjectState TemplateBuilder::registered(const Position& p, PreparedImage& fixed, std::size_t k,
-                                         AtlasRound& round) {
+/// On the grid of the round that found it; empty before the first.
+DisplacementField TemplateBuilder::deformation(std::size_t k) {
+  if (!found_[k]) return {};
+  const DisplacementField u = unpack(ctx_, found_[k]->field);
+  return of_velocities_ ? add(ctx_, u, update_) : compose(ctx_, update_, u);
+}
+
+/// What was found goes to found_[k], and to disk.
+DisplacementField TemplateBuilder::registered(const Position& p, PreparedImage& fixed,
+                                              std::size_t k, AtlasRound& round) {
   const ContentKey key = state_key(p, cohort_.own()[k].card);
-  if (state_)
-    if (const auto kept = state_->read(key)) return subject_state(*kept);
+  std::optional<std::vector<std::byte>> kept;
+  if (state_) kept = state_->read(key);
+  if (kept) {
+    found_[k] = std::make_shared<const SubjectState>(subject_state(*kept));
+    if (!found_[k]->failure.empty()) throw RegistrationError(found_[k]->failure);
+    return unpack(ctx_, found_[k]->field);
+  }
+  ++round.registered;
   SubjectState state;
+  DisplacementField u;
   try {
     DeviceSubject loaded = load(ctx_, cohort_.own()[k].subject, spacing_of(p.resolution));
     PreparedImage moving(std::move(loaded.channels), std::move(loaded.mask), "the subject");
-    const DisplacementField start =
-        fields_[k].empty() ? DisplacementField() : unpack(ctx_, fields_[k]);
+    const DisplacementField start = deformation(k);
     const RegistrationOptions options{model_of(p, k, start), {}, StartKind::none, {}};
     StopObserver stop(observer_);
-    const RegistrationResult found = register_images(ctx_, fixed, moving, options, &stop);
-    state.field = pack(ctx_, of_velocities_ ? found.velocity : found.displacement);
+    RegistrationResult found = register_images(ctx_, fixed, moving, options, &stop);
+    u = std::move(of_velocities_ ? found.velocity : found.displacement);
+    state.field = pack_and_round(ctx_, u);
   } catch (const RegistrationError& e) {
     state.failure = e.what();
   }
-  ++round.registered;
+  const auto shared = std::make_shared<const SubjectState>(std::move(state));
+  found_[k] = shared;
   // failures that end the work are tried again
-  if (state_ && (state.failure.empty() || options_.keep_going)) state_->write(key, to_bytes(state));
-  return state;
+  if (state_ && (shared->failure.empty() || options_.keep_going))
+    state_->write(key, [shared] { return to_bytes(*shared); });
+  if (!shared->failure.empty()) throw RegistrationError(shared->failure);
+  return u;
 }
 
 TemplateBuilder::Position TemplateBuilder::run_round(const Position& p) {
@@ -97,10 +115,7 @@ TemplateBuilder::Position TemplateBuilder::run_round(const Position& p) {
     ExactMean<DisplacementField> sum(ctx_, round.grid, largest_displacement_voxels);
     for_each_own(AtlasStage::rounds, int(result_.rounds.size()), [&](std::size_t k) {
       const int before = round.registered;
-      const SubjectState state = registered(p, fixed, k, round);
-      if (!state.failure.empty()) throw RegistrationError(state.failure);
-      fields_[k] = state.field;
-      const DisplacementField u = unpack(ctx_, fields_[k]);
+      const DisplacementField u = registered(p, fixed, k, round);
       sum.add(ctx_, u);
       lengths[k] = mean_length_mm(ctx_, u, &template_.mask);
       return before == round.registered;
@@ -113,8 +128,8 @@ TemplateBuilder::Position TemplateBuilder::run_round(const Position& p) {
   round.deformation_mm = total / double(cohort_.present());
   const int next = next_resolution(p, round.change_voxels);
   const Position to = after(p, next);
-  const DisplacementField update = update_of(mean_);
-  average(averaged_for(to.resolution), &update);
+  update_ = update_of(mean_);
+  average(averaged_for(to.resolution));
   describe_template(round);
   round.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   keep_round(p, next, round);
@@ -141,20 +156,14 @@ DisplacementField TemplateBuilder::update_of(const DisplacementField& mean) {
   return invert(ctx_, scale(ctx_, options_.shape_step, mean)).field;
 }
 
-PackedField TemplateBuilder::carried(const DisplacementField& update, const PackedField& field) {
-  const DisplacementField u = unpack(ctx_, field);
-  return pack(ctx_, of_velocities_ ? add(ctx_, u, update) : compose(ctx_, update, u));
-}
-
 DeviceSubject TemplateBuilder::sampled(std::size_t k, const Geometry& grid, int resolution) {
   const Cohort::Own& own = cohort_.own()[k];
-  DisplacementField u;
-  if (!fields_[k].empty()) {
-    u = unpack(ctx_, fields_[k]);
+  DisplacementField u = deformation(k);
+  if (found_[k]) {
     if (of_velocities_) u = exponential(ctx_, u);
     if (!same_grid(u.geometry(), grid)) u = resample(ctx_, u, grid);
   }
-  const DisplacementField* const moved = fields_[k].empty() ? nullptr : &u;
+  const DisplacementField* const moved = found_[k] ? &u : nullptr;
   const DeviceSubject loaded = load(ctx_, own.subject, spacing_of(resolution));
   DeviceSubject on_grid;
   for (const Volume<float>& channel : loaded.channels)
@@ -166,13 +175,12 @@ DeviceSubject TemplateBuilder::sampled(std::size_t k, const Geometry& grid, int 
   return on_grid;
 }
 
-void TemplateBuilder::average(int resolution, const DisplacementField* update) {
+void TemplateBuilder::average(int resolution) {
   const Geometry grid = grid_of(resolution);
   TemplateAverage sum(ctx_, grid, cohort_.channels(), cohort_.has_masks(), options_);
   for (std::size_t k = 0; k < cohort_.own().size(); ++k) {
     if (!cohort_.is_present(cohort_.own()[k].card)) continue;
     if (observer_.stop_requested()) throw Cancelled{};
-    if (update) fields_[k] = carried(*update, fields_[k]);
     const DeviceSubject on_grid = sampled(k, grid, resolution);
     sum.add(ctx_, on_grid.channels, on_grid.mask);
   }
@@ -200,7 +208,7 @@ void TemplateBuilder::judge() {
     if (!cohort_.is_present(cohort_.own()[k].card)) continue;
     const DeviceSubject on_grid = sampled(k, grid, resolutions() - 1);
     correlation[k] = correlation_of(image, on_grid.channels[0].to_host(ctx_), mask);
-    const DisplacementField u = unpack(ctx_, fields_[k]);
+    const DisplacementField u = deformation(k);
     length[k] = mean_length_mm(ctx_, u, same_grid(u.geometry(), grid) ? &template_.mask : nullptr);
   }
   const std::vector<double> correlations = of_all(correlation), lengths = of_all(length);

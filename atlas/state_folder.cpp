@@ -97,6 +97,13 @@ void StateFolder::write(const ContentKey& key, std::vector<std::byte> content) {
   });
 }
 
+void StateFolder::write(const ContentKey& key, std::function<std::vector<std::byte>()> content) {
+  settle();
+  writing_ = std::async(std::launch::async, [path = path(key), key, content = std::move(content)] {
+    write_file(path, key, content());
+  });
+}
+
 void StateFolder::settle() {
   if (writing_.valid()) std::exchange(writing_, {}).get();
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <future>
 #include <optional>
 #include <stdexcept>
@@ -34,6 +35,8 @@ class StateFolder {
   std::optional<std::vector<std::byte>> read(const ContentKey& key) const;
   /// Queues: one is written while others are computed. Throws StateError for an earlier one too.
   void write(const ContentKey& key, std::vector<std::byte> content);
+  /// The same, `content` called there, too.
+  void write(const ContentKey& key, std::function<std::vector<std::byte>()> content);
   /// Waits for what is queued. Throws StateError.
   void settle();
   void remove(const ContentKey& key);

@@ -66,7 +66,7 @@ void write_member_transforms(Context& ctx, const AtlasCommand& command, const No
     Outputs outputs(names);
     write_results(ctx, outputs, inputs, on_device, found, Interpolation::linear);
     outputs.set.commit();
-    state.write(key, {});
+    state.write(key, std::vector<std::byte>());
   }
   state.settle();
 }
