@@ -128,10 +128,11 @@ std::size_t predict_atlas_bytes(const Context& ctx, const Geometry& grid, const 
   const std::size_t registration =
       predict_bytes(ctx, {grid, subject, with_masks, with_masks, grid, channels},
                     {options.model, {}, StartKind::none, {}});
-  // Beside it: the sum of deformations and the last mean, and what is packed; while averaging less.
-  constexpr std::size_t sum_of_fields = 32, mean = 12, packed = 6, sum_of_images = 16;
+  // Beside it: the sum of deformations, the last mean and its inverse, and what is packed; while
+  // averaging less.
+  constexpr std::size_t sum_of_fields = 32, means = 24, packed = 6, sum_of_images = 16;
   return registration +
-         grid.extent.count() * (std::max(sum_of_fields, channels * sum_of_images) + mean + packed);
+         grid.extent.count() * (std::max(sum_of_fields, channels * sum_of_images) + means + packed);
 }
 
 }  // namespace freeflow

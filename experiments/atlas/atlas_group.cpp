@@ -165,8 +165,7 @@ int run(int argc, char** argv) {
           "threads", po::value(&o.threads)->default_value(0), "")("version", "")("help,h", "");
   po::variables_map found;
   if (!parse_command_line(argc, argv, "atlas_group", "groups whose mean is known",
-                          "Example: atlas_group -i brain.nii.gz -n 30 -o group\n", options,
-                          found))
+                          "Example: atlas_group -i brain.nii.gz -n 30 -o group\n", options, found))
     return done;
   require(!o.bases.empty() && (o.judge || !o.output.empty()), "name -i IMAGE and -o FOLDER");
   require(o.labels.empty() || o.labels.size() == o.bases.size(), "--labels: one for each image");
