@@ -56,6 +56,9 @@ SubjectCard prepare(AtlasSubject& subject) {
                    !subject.mask.empty(),
                    {}};
   try {
+    for (float& v : subject.mask) v = v > 0.5f ? 1 : 0;
+    if (card.has_mask && std::ranges::count(subject.mask, 1.f) == 0)
+      throw RegistrationError("the mask of subject '" + subject.name + "' has no voxel above 0.5");
     normalise_intensities(subject);
     card.moments = object_moments(subject);
   } catch (const RegistrationError& e) {

@@ -146,8 +146,8 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   std::filesystem::copy(path("s0.nii"), path("b/s0.nii"));
   expect_refusal(run(atlas + " -i s0.nii b/s0.nii" + out), "both have the name 's0'");
   expect_refusal(run(atlas + images() + "--labels ls0.nii" + out), "--labels names 1 files");
-  expect_refusal(run(atlas + images() + "--rounds x" + out), "--rounds 'x'");
-  expect_refusal(run(atlas + images() + "--rounds 0x2" + out), "--rounds must lie between");
+  expect_refusal(run(atlas + images() + "--rounds x -o out_"), "--rounds 'x'");
+  expect_refusal(run(atlas + images() + "--rounds 0x2 -o out_"), "--rounds must lie between");
   expect_refusal(run(atlas + images() + "--statistic best" + out), "--statistic 'best'");
   expect_refusal(run(atlas + images() + "--model ffd --symmetric" + out), "--model flow");
   std::ofstream(path("bad.tsv")) << "picture\ns0.nii\n";
