@@ -146,7 +146,7 @@ Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::str
                                             int pass) {
   PreparedImage moving = prepared(load(ctx_, own.subject, 0), "the subject");
   StopObserver stop(observer_);
-  const Eigen::Affine3d map = register_linear(ctx_, fixed, moving, options, &stop).affine;
+  Eigen::Affine3d map = register_linear(ctx_, fixed, moving, options, &stop).affine;
   try {
     affine_logarithm(map);
   } catch (const InvalidArgument&) {
