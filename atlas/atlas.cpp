@@ -104,6 +104,7 @@ std::vector<double> TemplateBuilder::of_all(const std::vector<double>& own) {
     words[cohort_.own()[k].card] = std::bit_cast<std::int64_t>(own[k]);
   ranks_.sum(words);
   std::vector<double> all;
+  all.reserve(words.size());
   for (const std::int64_t word : words) all.push_back(std::bit_cast<double>(word));
   return all;
 }

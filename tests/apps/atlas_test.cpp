@@ -28,7 +28,7 @@ class AtlasProgram : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     for (int i = 0; i < subjects; ++i) {
-      const AtlasSubject s = group_subject(i, 1.6, 28);
+      const AtlasSubject s = group_subject(i, 24);
       std::vector<float> labels;
       for (const float v : s.channels[0]) labels.push_back(v > 2.6f ? 7 : v > 0.5f ? 3 : 0);
       write_image(path(s.name + ".nii"), s.geometry, s.channels[0], StoredType::float32, 1);
@@ -70,7 +70,7 @@ TEST_F(AtlasProgram, WritesWhatItPromises) {
     EXPECT_GT(member["correlation"].get<double>(), 0.9);
   }
   const HostImage made = read_image(path("new/a_template.nii.gz"));
-  EXPECT_TRUE(same_grid(made.geometry, group_grid(28)));
+  EXPECT_TRUE(same_grid(made.geometry, group_grid(24)));
   const HostLabels majority = read_labels(path("new/a_labels.nii.gz"));
   const std::set<std::uint64_t> there(majority.labels.begin(), majority.labels.end());
   EXPECT_EQ(there, (std::set<std::uint64_t>{0, 3, 7}));
@@ -157,7 +157,7 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
               StoredType::uint8, 1);
   expect_refusal(run(atlas + " -i s0.nii s1.nii --labels ls0.nii small.nii" + out),
                  "another grid than 's1.nii'");
-  const AtlasSubject s = group_subject(1, 1.6, 28);
+  const AtlasSubject s = group_subject(1, 24);
   std::vector<float> inverse;
   for (const float v : s.channels[0]) inverse.push_back(v > 0.5f ? 20 / (1 + v * v) : 0);
   write_image(path("t2.nii"), s.geometry, inverse, StoredType::float32, 1);

@@ -74,9 +74,9 @@ TEST_P(Atlas, RecoversTheImageAndItsShape) {
   flow.iterations = {40, 30, 12};
   o.model = flow;
   o.search = LinearSearch::gradient;
-  o.rounds = {1, 4};
-  const AtlasResult r = build_atlas(ctx, known_group(4), o);
-  AtlasSubject truth = group_subject(0, 0);
+  o.rounds = {1, 3};
+  const AtlasResult r = build_atlas(ctx, known_group(4, 30), o);
+  AtlasSubject truth = group_subject(0, 30, 0);
   normalise_intensities(truth);
   const std::vector<float> mask = r.mask.to_host(ctx);
   EXPECT_GT(correlation_of(r.channels[0].to_host(ctx), truth.channels[0], mask), 0.99);
@@ -86,14 +86,14 @@ TEST_P(Atlas, RecoversTheImageAndItsShape) {
     const int number = std::stoi(r.members[own.member].name.substr(1));
     Transform there = member_transform(ctx, r, own);
     there.then(exponential(
-        ctx, DisplacementField(ctx, truth.geometry, group_velocity(truth.geometry, number, 1.6))));
+        ctx, DisplacementField(ctx, truth.geometry, group_velocity(truth.geometry, number))));
     from_truth.add(ctx, compose(ctx, there, truth.geometry));
   }
   EXPECT_LT(mean_length_mm(ctx, from_truth.mean(ctx), &r.mask), 0.3);
   // the subjects themselves lie much farther
   double subject_mm = 0;
   for (const AtlasRound& round : r.rounds) subject_mm = std::max(subject_mm, round.deformation_mm);
-  EXPECT_GT(subject_mm, 1);
+  EXPECT_GT(subject_mm, 0.8);
   EXPECT_LT(r.rounds.back().change_mm, 0.02);
   for (const AtlasMember& m : r.members) EXPECT_GT(m.correlation, 0.97) << m.name;
 }
