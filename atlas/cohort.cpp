@@ -97,10 +97,9 @@ Cohort::Cohort(std::vector<AtlasSubject> own, Ranks& ranks, bool keep_going, int
     return std::tie(a.content, a.name) < std::tie(b.content, b.name);
   });
   check();
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    const auto card =
-        std::ranges::find_if(cards_, [&](const SubjectCard& c) { return c.name == own[i].name; });
-    own_.push_back({std::size_t(card - cards_.begin()), std::move(own[i])});
+  for (AtlasSubject& subject : own) {
+    const auto card = std::ranges::find(cards_, subject.name, &SubjectCard::name);
+    own_.push_back({std::size_t(card - cards_.begin()), std::move(subject)});
   }
   std::ranges::sort(own_, {}, &Own::card);
   exclude(std::vector<std::string>(cards_.size()));

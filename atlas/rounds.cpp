@@ -15,6 +15,7 @@ constexpr double largest_displacement_voxels = 4096;
 template <class Options>
 Options without_finest(Options o, int coarser) {
   std::vector<int> iterations;
+  iterations.reserve(std::size_t(o.levels));
   for (int l = 0; l < o.levels - coarser; ++l) iterations.push_back(o.iterations_of_level(l));
   o.levels -= coarser;
   o.iterations = iterations;
