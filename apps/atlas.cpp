@@ -1,0 +1,158 @@
+// atlas: the template of a group.
+#include <cmath>
+#include <cstdio>
+
+#include <apps/atlas/atlas_report.h>
+#include <apps/atlas/command.h>
+#include <apps/atlas/member_transforms.h>
+#include <apps/atlas/plan.h>
+#include <apps/atlas/processes.h>
+#include <apps/atlas/reading.h>
+#include <apps/atlas/watch.h>
+#include <apps/memory_check.h>
+#include <apps/options.h>
+#include <apps/program.h>
+#include <freeflow/core/error.h>
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/output_set.h>
+
+namespace po = boost::program_options;
+using namespace freeflow;
+using namespace freeflow::apps;
+
+namespace {
+
+/// `auto` and `cuda` give every process of a machine a GPU of its own, in turns.
+Device device_of(const std::string& word, int rank_on_machine) {
+  const Device device = Device::parse(word);
+  const int gpus = int(available_devices().size()) - 1;
+  const bool chosen = word != "auto" && word != "cuda";
+  return chosen || !device.is_cuda() || gpus < 1 ? device
+                                                 : Device{device.kind, rank_on_machine % gpus};
+}
+
+std::vector<ListedSubject> share_of(const std::vector<ListedSubject>& all, const Ranks& ranks) {
+  std::vector<ListedSubject> own;
+  for (std::size_t i = std::size_t(ranks.rank()); i < all.size(); i += std::size_t(ranks.size()))
+    own.push_back(all[i]);
+  return own;
+}
+
+std::vector<std::string> output_suffixes() {
+  return {"template.nii.gz",  "mask.nii.gz", "labels.nii.gz",
+          "agreement.nii.gz", "report.json", "report.html"};
+}
+
+/// For programs to which NaN is no voxel.
+std::vector<float> filled(Context& ctx, const Volume<float>& image) {
+  std::vector<float> voxels = image.to_host(ctx);
+  for (float& v : voxels) v = std::isfinite(v) ? v : 0;
+  return voxels;
+}
+
+void write_template(Context& ctx, const OutputSet& outputs, AtlasReport& report, Stopwatch& watch) {
+  const AtlasResult& atlas = report.atlas;
+  const Geometry& grid = atlas.mask.geometry();
+  for (std::size_t c = 0; c < atlas.channels.size(); ++c)
+    write_image(outputs.file("template" + (c ? std::to_string(c + 1) : "") + ".nii.gz"), grid,
+                filled(ctx, atlas.channels[c]), StoredType::float32, ctx.threads());
+  write_image(outputs.file("mask.nii.gz"), grid, atlas.mask.to_host(ctx), StoredType::uint8,
+              ctx.threads());
+  if (report.labels) {
+    write_labels(outputs.file("labels.nii.gz"), report.labels->majority, ctx.threads());
+    write_image(outputs.file("agreement.nii.gz"), grid, report.labels->agreement,
+                StoredType::float32, ctx.threads());
+  }
+  write_atlas_page(outputs.file("report.html"), outputs.file("picture.png"), ctx, report);
+  report.seconds.writing = watch.lap();
+  write_atlas_report(outputs.file("report.json"), ctx, report);
+}
+
+int build(const AtlasCommand& command, const po::variables_map& found, AtlasOptions options,
+          const std::vector<ListedSubject>& subjects, Processes& processes) {
+  Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
+  Watch watch(options,
+              processes.rank() == 0 ? verbosity(command.verbose, command.quiet) : Verbosity::quiet);
+  Stopwatch stopwatch;
+  std::optional<OutputSet> outputs;
+  if (processes.rank() == 0) outputs.emplace(command.output);
+  ReadSubjects own =
+      read_subjects(share_of(subjects, processes), command.keep_going, ctx.threads());
+  if (!command.start.empty()) {
+    options.start = read_subject({"--start", {command.start}, "", ""}, own.warnings);
+    options.start->channels.resize(subjects[0].channels.size(), options.start->channels[0]);
+  }
+  print_warnings("atlas", own.warnings, command.quiet);
+  StateFolder state(command.output + "state", made_by(command));
+  if (processes.rank() == 0) state.remove_leftovers();
+  AtlasTimings seconds{.reading = stopwatch.lap()};
+  std::size_t predicted = 0;
+  if (!own.subjects.empty()) {
+    const AtlasSubject& first = own.subjects[0];
+    predicted =
+        predict_atlas_bytes(ctx, options.start ? options.start->geometry : first.geometry,
+                            first.geometry, options, first.channels.size(), !first.mask.empty());
+    require_memory(ctx, predicted, 6 * first.geometry.extent.count() * own.subjects.size());
+  }
+  watch.announce(std::to_string(subjects.size()) + " subjects, device " + ctx.device().name() +
+                 " (" + ctx.device().description() + "), about " +
+                 std::to_string((predicted >> 20) + 1) + " MiB needed\n");
+
+  const AtlasResult atlas =
+      build_atlas(ctx, std::move(own.subjects), options, {&processes, &state, &watch});
+  seconds.building = stopwatch.lap();
+  const std::optional<TemplateLabels> labels = carry_labels(ctx, atlas, own.listed, processes);
+  seconds.labels = stopwatch.lap();
+  if (outputs) {
+    print_warnings("atlas", atlas.warnings, command.quiet);
+    AtlasReport report{found,        options, atlas,     labels ? &*labels : nullptr,
+                       own.warnings, seconds, predicted, processes.size()};
+    report.warnings.insert(report.warnings.end(), atlas.warnings.begin(), atlas.warnings.end());
+    for (const AtlasMember& m : atlas.members)
+      if (!m.failure.empty()) report.warnings.push_back("left out: " + m.failure);
+    write_template(ctx, *outputs, report, stopwatch);
+    stop_if_interrupted();
+    outputs->commit();
+  }
+  std::int64_t written = 1;  // nobody registers to a template that is not there yet
+  processes.sum(std::span(&written, 1));
+  if (command.transforms) {
+    std::vector<ListedSubject> present;
+    for (const AtlasResult::Own& member : atlas.own)
+      for (const ListedSubject& s : own.listed)
+        if (s.name == atlas.members[member.member].name) present.push_back(s);
+    write_member_transforms(ctx, command, options.model, present, state);
+  }
+  return done;
+}
+
+int run(int argc, char** argv, Processes& processes) {
+  AtlasCommand command;
+  po::variables_map found;
+  if (!parse_atlas_command(argc, argv, command, found)) return done;
+  const AtlasOptions options = with_config_named(found, [&] { return atlas_options(command); });
+  const std::vector<ListedSubject> subjects =
+      list_subjects(command.images, command.masks, command.labels);
+  std::vector<std::string> inputs = files_of(subjects);
+  if (!command.start.empty()) inputs.push_back(command.start);
+  protect_inputs(command.output, inputs, output_suffixes());
+  if (command.dry_run) {
+    Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
+    if (processes.rank() == 0)
+      std::fputs(plan_of(ctx, command, options, subjects, processes.size()).c_str(), stdout);
+    return done;
+  }
+  return build(command, found, options, subjects, processes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::unique_ptr<Processes> processes;
+  const int status = run_program("atlas", [&] {
+    processes = join_processes();
+    return run(argc, argv, *processes);
+  });
+  if (status != done && processes) processes->abandon(status);
+  return status;
+}

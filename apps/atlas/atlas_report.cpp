@@ -1,0 +1,82 @@
+#include <apps/atlas/atlas_report.h>
+
+#include <apps/report_parts.h>
+
+namespace freeflow::apps {
+
+using nlohmann::ordered_json;
+
+namespace {
+
+ordered_json rounds_json(const AtlasResult& atlas) {
+  ordered_json rounds = ordered_json::array();
+  for (const AtlasRound& r : atlas.rounds)
+    rounds.push_back({{"resolution", r.resolution + 1},
+                      {"round", r.round + 1},
+                      {"grid", {r.grid.extent.x, r.grid.extent.y, r.grid.extent.z}},
+                      {"mean_deformation_mm", r.drift_mm},
+                      {"change_mm", r.change_mm},
+                      {"change_voxels", r.change_voxels},
+                      {"subjects_deformation_mm", r.deformation_mm},
+                      {"sharpness_per_mm", r.sharpness},
+                      {"seconds", r.seconds}});
+  return rounds;
+}
+
+ordered_json members_json(const AtlasReport& in) {
+  ordered_json members = ordered_json::array();
+  for (std::size_t i = 0; i < in.atlas.members.size(); ++i) {
+    const AtlasMember& m = in.atlas.members[i];
+    ordered_json matrix = ordered_json::array();
+    for (int row = 0; row < 3; ++row) {
+      const Eigen::Matrix4d& a = m.affine.matrix();
+      matrix.push_back({a(row, 0), a(row, 1), a(row, 2), a(row, 3)});
+    }
+    ordered_json entry{{"name", m.name}, {"content", m.content.text()}};
+    if (!m.failure.empty()) entry["left_out"] = m.failure;
+    entry["template_to_subject_affine_lps"] = matrix;
+    entry["affine_distance_mm"] = m.affine_distance_mm;
+    entry["outside_affine_mean"] = m.outside_affine_mean;
+    entry["correlation"] = m.correlation;
+    entry["deformation_mm"] = m.deformation_mm;
+    entry["outlier_score"] = m.outlier_score;
+    if (in.labels && in.labels->dice[i] >= 0) entry["mean_dice_with_majority"] = in.labels->dice[i];
+    members.push_back(entry);
+  }
+  return members;
+}
+
+}  // namespace
+
+void write_atlas_report(const std::string& path, const Context& ctx, const AtlasReport& in) {
+  ordered_json json;
+  json["program"] = "atlas";
+  json["version"] = FREEFLOW_VERSION;
+  json["options"] = options_json(in.options);
+  json["device"] = {{"name", ctx.device().name()},
+                    {"description", ctx.device().description()},
+                    {"threads", ctx.threads()},
+                    {"processes", in.processes}};
+  json["template"] = geometry_json(in.atlas.mask.geometry(), 0);
+  json["intensities"] =
+      "every channel of a subject is scaled linearly: its 0.1 % percentile to 0, the mean of its "
+      "foreground to 100";
+  json["sharpening"] = in.settings.sharpening > 0
+                           ? "T + " + std::to_string(in.settings.sharpening) +
+                                 " (T - G*T), G of one voxel, after every average"
+                           : std::string("none");
+  json["warnings"] = in.warnings;
+  json["rounds"] = rounds_json(in.atlas);
+  json["stopped_because"] = in.atlas.stopped_because;
+  json["members"] = members_json(in);
+  json["seconds"] = {{"reading", in.seconds.reading},
+                     {"building", in.seconds.building},
+                     {"labels", in.seconds.labels},
+                     {"writing", in.seconds.writing}};
+  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
+                          {"peak_device", ctx.statistics().peak_bytes},
+                          {"predicted_device", in.predicted_bytes}};
+  write_json(path, json);
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,26 @@
+// The subjects' files in host memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <apps/atlas/subject_list.h>
+#include <freeflow/atlas/subject.h>
+
+namespace freeflow::apps {
+
+struct ReadSubjects {
+  std::vector<AtlasSubject> subjects;
+  std::vector<ListedSubject> listed;  ///< of those
+  std::vector<std::string> warnings;
+};
+
+/// Reads on several threads. Throws IoError for a file that cannot be read and InvalidArgument for
+/// channels, masks and labels on another grid than the subject's image; with keep_going such a
+/// subject is left out with a warning.
+ReadSubjects read_subjects(const std::vector<ListedSubject>& listed, bool keep_going, int threads);
+
+/// One subject, its labels only checked.
+AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>& warnings);
+
+}  // namespace freeflow::apps

@@ -1,0 +1,144 @@
+#include <apps/atlas/subject_list.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <freeflow/core/error.h>
+#include <freeflow/io/file_checks.h>
+
+namespace freeflow::apps {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// "a/s01_T1w.nii.gz" is s01_T1w.
+std::string name_of_file(const std::string& file) {
+  std::string name = fs::path(file).filename().string();
+  for (const char* extension : {".gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr", ".hdr", ".img"})
+    if (has_extension(name, extension)) name.resize(name.size() - std::string(extension).size());
+  return name;
+}
+
+std::vector<std::string> cells_of(std::string line) {
+  if (!line.empty() && line.back() == '\r') line.pop_back();
+  std::vector<std::string> cells;
+  std::istringstream text(line);
+  for (std::string cell; std::getline(text, cell, '\t');) cells.push_back(cell);
+  return cells;
+}
+
+/// Channels in order; `image` is the first.
+std::size_t channel_of(const std::string& column) {
+  if (column == "image") return 1;
+  if (column.rfind("channel", 0) != 0) return 0;
+  const std::string number = column.substr(7);
+  return number.size() == 1 && number[0] >= '2' && number[0] <= '9' ? std::size_t(number[0] - '0')
+                                                                    : 0;
+}
+
+ListedSubject subject_of(const std::map<std::string, std::string>& row, const std::string& where) {
+  ListedSubject subject;
+  for (const auto& [column, value] : row) {
+    const std::size_t channel = channel_of(column);
+    if (channel > subject.channels.size()) subject.channels.resize(channel);
+    if (channel > 0) subject.channels[channel - 1] = value;
+    if (column == "name") subject.name = value;
+    if (column == "mask") subject.mask = value;
+    if (column == "labels") subject.labels = value;
+  }
+  for (const std::string& file : subject.channels)
+    require(!file.empty(), where + " lacks an image in one of its channels");
+  if (subject.name.empty()) subject.name = name_of_file(subject.channels[0]);
+  return subject;
+}
+
+std::vector<ListedSubject> read_table(const std::string& path) {
+  size_of_readable_file(path);
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const std::vector<std::string> columns = cells_of(line);
+  const std::string known = "image, name, mask, labels, channel2 to channel9";
+  for (const std::string& column : columns)
+    require(channel_of(column) > 0 || column == "name" || column == "mask" || column == "labels",
+            "'" + path + "' has a column '" + column + "'; its first line names columns out of " +
+                known + ", with tabs between them");
+  require(std::ranges::find(columns, "image") != columns.end(),
+          "'" + path + "' has no column 'image'; its first line names columns out of " + known +
+              ", with tabs between them");
+  std::vector<ListedSubject> subjects;
+  for (int number = 2; std::getline(file, line); ++number) {
+    const std::vector<std::string> cells = cells_of(line);
+    if (cells.empty()) continue;
+    const std::string where = "line " + std::to_string(number) + " of '" + path + "'";
+    require(cells.size() <= columns.size(), where + " has more cells than the first line");
+    std::map<std::string, std::string> row;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      std::string cell = i < cells.size() ? cells[i] : "";
+      if (!cell.empty() && columns[i] != "name")
+        cell = (fs::path(path).parent_path() / cell).string();
+      row[columns[i]] = cell;
+    }
+    subjects.push_back(subject_of(row, where));
+  }
+  return subjects;
+}
+
+void check(const std::vector<ListedSubject>& subjects) {
+  require(subjects.size() >= 2, subjects.size() == 1
+                                    ? "a template needs two subjects or more, and '" +
+                                          subjects[0].channels[0] + "' is the only one"
+                                    : "no subject is listed");
+  std::map<std::string, std::string> file_of_name;
+  for (const ListedSubject& s : subjects) {
+    require(s.name.find('/') == std::string::npos,
+            "the name '" + s.name + "' of a subject cannot hold a slash: files are named by it");
+    const auto [other, is_new] = file_of_name.emplace(s.name, s.channels[0]);
+    require(is_new, "'" + s.channels[0] + "' and '" + other->second + "' both have the name '" +
+                        s.name +
+                        "': give every subject a name of its own, in the column 'name' of a table");
+  }
+}
+
+}  // namespace
+
+std::vector<ListedSubject> list_subjects(const std::vector<std::string>& images,
+                                         const std::vector<std::string>& masks,
+                                         const std::vector<std::string>& labels) {
+  std::vector<ListedSubject> subjects;
+  if (images.size() == 1 && has_extension(images[0], ".tsv")) {
+    require(masks.empty() && labels.empty(),
+            "the table '" + images[0] +
+                "' has columns for masks and labels; leave out --masks and "
+                "--labels");
+    subjects = read_table(images[0]);
+  } else {
+    for (const auto& [option, files] : {std::pair{"masks", &masks}, std::pair{"labels", &labels}})
+      require(files->empty() || files->size() == images.size(),
+              "--" + std::string(option) + " names " + std::to_string(files->size()) +
+                  " files for " + std::to_string(images.size()) + " images; name one for each");
+    for (std::size_t i = 0; i < images.size(); ++i)
+      subjects.push_back({name_of_file(images[i]),
+                          {images[i]},
+                          masks.empty() ? "" : masks[i],
+                          labels.empty() ? "" : labels[i]});
+  }
+  check(subjects);
+  return subjects;
+}
+
+std::vector<std::string> files_of(const std::vector<ListedSubject>& subjects) {
+  std::vector<std::string> files;
+  for (const ListedSubject& s : subjects) {
+    files.insert(files.end(), s.channels.begin(), s.channels.end());
+    for (const std::string& file : {s.mask, s.labels})
+      if (!file.empty()) files.push_back(file);
+  }
+  return files;
+}
+
+}  // namespace freeflow::apps

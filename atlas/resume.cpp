@@ -1,0 +1,127 @@
+#include <sstream>
+
+#include <freeflow/atlas/builder.h>
+
+namespace freeflow {
+
+ContentKey TemplateBuilder::round_key(const Position& p) const {
+  return derived_key("round at " + std::to_string(p.resolution - resolutions()), {p.key});
+}
+
+ContentKey TemplateBuilder::made_key(const Position& p, int next) const {
+  std::ostringstream made;
+  made.precision(17);
+  made << "template for " << averaged_for(next) - resolutions() << " step " << options_.shape_step
+       << " enough " << options_.enough_voxels << settings();
+  return derived_key(made.str(), {round_key(p)});
+}
+
+std::string TemplateBuilder::settings() const {
+  std::ostringstream text;
+  text.precision(17);
+  text << " by " << int(options_.statistic) << ' ' << options_.trim << ' '
+       << int(options_.interpolation) << ' ' << options_.sharpening;
+  return text.str();
+}
+
+void TemplateBuilder::forget_states_before(const Position& p) {
+  if (!state_) return;
+  for (const ContentKey& old : old_states_) state_->remove(old);
+  old_states_.clear();
+  for (const Cohort::Own& own : cohort_.own()) old_states_.push_back(state_key(p, own.card));
+}
+
+ContentKey TemplateBuilder::state_key(const Position& p, std::size_t card) const {
+  return derived_key("subject", {round_key(p), cohort_.cards()[card].content});
+}
+
+int TemplateBuilder::next_resolution(const Position& p, double change_voxels) const {
+  const bool ends = change_voxels < options_.enough_voxels ||
+                    p.round + 1 >= options_.rounds[std::size_t(p.resolution)];
+  return p.resolution + ends;
+}
+
+TemplateBuilder::Position TemplateBuilder::after(const Position& p, int next) const {
+  return {next, next == p.resolution ? p.round + 1 : 0, made_key(p, next)};
+}
+
+/// The numbers of a round, where all that it made is there.
+std::optional<AtlasRound> TemplateBuilder::kept_round(const Position& p, int next) const {
+  const ContentKey made = made_key(p, next);
+  if (!state_->has(derived_key("images", {made}))) return {};
+  const auto bytes = state_->read(made);
+  if (!bytes) return {};
+  return atlas_round(*bytes);
+}
+
+bool TemplateBuilder::everywhere(bool here) {
+  std::int64_t missing = here ? 0 : 1;
+  ranks_.sum(std::span(&missing, 1));
+  return missing == 0;
+}
+
+TemplateBuilder::Position TemplateBuilder::resume(Position start) {
+  if (!state_) return start;
+  struct Done {
+    Position position;
+    int next;
+    AtlasRound round;
+  };
+  std::vector<Done> done;
+  for (Position p = start; p.resolution < resolutions();) {
+    std::optional<AtlasRound> round = kept_round(p, p.resolution);
+    if (!round) round = kept_round(p, p.resolution + 1);
+    if (!everywhere(round.has_value())) break;
+    const int next = next_resolution(p, round->change_voxels);
+    if (!kept_round(p, next)) break;  // it was made for other numbers of rounds
+    done.push_back({p, next, std::move(*round)});
+    p = after(p, next);
+  }
+  for (; !done.empty(); done.pop_back()) {
+    if (!restore(done.back().position, done.back().next)) continue;
+    for (Done& d : done) {
+      result_.rounds.push_back(std::move(d.round));
+      observer_.on_round(result_.rounds.back());
+    }
+    return after(done.back().position, done.back().next);
+  }
+  return start;
+}
+
+bool TemplateBuilder::restore(const Position& p, int next) {
+  const auto images = state_->read(derived_key("images", {made_key(p, next)}));
+  std::vector<SubjectState> states;
+  for (const Cohort::Own& own : cohort_.own()) {
+    if (!cohort_.is_present(own.card)) continue;
+    const auto bytes = state_->read(state_key(p, own.card));
+    if (!bytes) break;
+    states.push_back(subject_state(*bytes));
+  }
+  std::size_t present = 0;
+  for (const Cohort::Own& own : cohort_.own()) present += cohort_.is_present(own.card);
+  if (!everywhere(images && states.size() == present)) return false;
+  take_template(ctx_, *images, template_, mean_);
+  update_ = update_of(mean_);
+  std::vector<std::string> failures(cohort_.cards().size());
+  for (std::size_t k = 0, at = 0; k < cohort_.own().size(); ++k) {
+    if (!cohort_.is_present(cohort_.own()[k].card)) continue;
+    found_[k] = std::make_shared<const SubjectState>(std::move(states[at++]));
+    if (!found_[k]->failure.empty()) failures[cohort_.own()[k].card] = named(k, found_[k]->failure);
+  }
+  cohort_.exclude(failures);
+  forget_states_before(p);
+  return true;
+}
+
+void TemplateBuilder::keep_round(const Position& p, int next, const AtlasRound& round) {
+  if (!state_) return;
+  if (ranks_.rank() == 0) {
+    const ContentKey made = made_key(p, next);
+    state_->write(derived_key("images", {made}), to_bytes(ctx_, template_, mean_));
+    state_->write(made, to_bytes(round));
+  }
+  state_->settle();
+  everywhere(true);  // from here on the round before is not needed
+}
+
+}  // namespace freeflow

@@ -1,0 +1,174 @@
+// atlas as a user runs it.
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/label_file.h>
+
+#include "apps/program_test_support.h"
+#include "atlas/known_group.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+
+const std::string atlas = program_path("atlas", ATLAS);
+const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+const std::string quick =
+    " --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x2 --enough 0 ";
+const std::string outputs[] = {"template.nii.gz", "mask.nii.gz"};
+
+class AtlasProgram : public ProgramTest {
+ protected:
+  static constexpr int subjects = 3;
+
+  void SetUp() override {
+    ProgramTest::SetUp();
+    for (int i = 0; i < subjects; ++i) {
+      const AtlasSubject s = group_subject(i, 24);
+      std::vector<float> labels;
+      for (const float v : s.channels[0]) labels.push_back(v > 2.6f ? 7 : v > 0.5f ? 3 : 0);
+      write_image(path(s.name + ".nii"), s.geometry, s.channels[0], StoredType::float32, 1);
+      write_image(path("l" + s.name + ".nii"), s.geometry, labels, StoredType::uint8, 1);
+      write_image(path("m" + s.name + ".nii"), s.geometry, labels, StoredType::uint8, 1);
+      images_ += " " + s.name + ".nii";
+      labels_ += " l" + s.name + ".nii";
+    }
+  }
+  std::string path(const std::string& name) const { return (folder / name).string(); }
+  std::string images() const { return " -i" + images_ + " "; }
+  std::string labels() const { return " --labels" + labels_ + " "; }
+
+  /// Every result that is kept, with when it was written.
+  std::map<std::string, std::filesystem::file_time_type> kept(const std::string& prefix) const {
+    std::map<std::string, std::filesystem::file_time_type> found;
+    std::error_code none;
+    for (const auto& file : std::filesystem::directory_iterator(path(prefix + "state"), none))
+      if (file.path().extension() != ".tmp")
+        found[file.path().filename().string()] = file.last_write_time();
+    return found;
+  }
+
+  std::string images_, labels_;
+};
+
+TEST_F(AtlasProgram, WritesWhatItPromises) {
+  const Outcome o = run(atlas + images() + labels() + "-o new/a_ --transforms" + quick);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err + o.out, "");
+  const auto report = nlohmann::json::parse(slurp(folder / "new/a_report.json"));
+  EXPECT_EQ(report["program"], "atlas");
+  EXPECT_EQ(report["rounds"].size(), 3u);
+  EXPECT_EQ(report["members"].size(), 3u);
+  EXPECT_EQ(report["sharpening"], "none");
+  EXPECT_GE(report["memory_bytes"]["predicted_device"], report["memory_bytes"]["peak_device"]);
+  for (const auto& member : report["members"]) {
+    EXPECT_GT(member["mean_dice_with_majority"].get<double>(), 0.9);
+    EXPECT_GT(member["correlation"].get<double>(), 0.9);
+  }
+  const HostImage made = read_image(path("new/a_template.nii.gz"));
+  EXPECT_TRUE(same_grid(made.geometry, group_grid(24)));
+  const HostLabels majority = read_labels(path("new/a_labels.nii.gz"));
+  const std::set<std::uint64_t> there(majority.labels.begin(), majority.labels.end());
+  EXPECT_EQ(there, (std::set<std::uint64_t>{0, 3, 7}));
+  EXPECT_NE(slurp(folder / "new/a_report.html").find("data:image/png;base64,"), std::string::npos);
+
+  // a member registered again gives what is stored
+  const Outcome again = run(
+      fluidreg + " -f new/a_template.nii.gz -m s1.nii -o again_ -q --levels 2 --iterations 6x2");
+  ASSERT_EQ(again.status, 0) << again.err;
+  for (const std::string name : {"0GenericAffine.mat", "1Warp.nii.gz", "1InverseWarp.nii.gz"})
+    EXPECT_TRUE(slurp(folder / ("again_" + name)) == slurp(folder / ("new/a_s1_" + name))) << name;
+}
+
+TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
+  const std::string call = atlas + images() + quick + "-q";
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(run(call + " -o undisturbed_").status, 0);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  int killed = 0;
+  for (const double share : {0.3, 0.55, 0.2, 0.4}) {
+    const auto before = kept("out_");
+    killed += run("timeout -s KILL " + std::to_string(share * seconds) + " " + call + " -o out_")
+                  .status != 0;
+    for (const auto& [name, time] : kept("out_"))
+      EXPECT_TRUE(!before.contains(name) || before.at(name) == time) << name << " was made twice";
+  }
+  EXPECT_GE(killed, 1);
+  const Outcome last = run(call + " -o out_");
+  ASSERT_EQ(last.status, 0) << last.err;
+  for (const std::string& name : outputs)
+    EXPECT_TRUE(slurp(folder / ("out_" + name)) == slurp(folder / ("undisturbed_" + name))) << name;
+}
+
+TEST_F(AtlasProgram, ProcessesOfMpiGiveTheSameBits) {
+  if (run("mpirun --version").status != 0 || run("ldd " + atlas + " | grep -q libmpi").status != 0)
+    GTEST_SKIP() << "no MPI";
+  const std::string call = atlas + images() + labels() + quick + "-q --threads 1";
+  ASSERT_EQ(run(call + " -o one_").status, 0);
+  const Outcome two = run("mpirun --allow-run-as-root --oversubscribe -n 2 " + call + " -o two_");
+  ASSERT_EQ(two.status, 0) << two.err;
+  for (const std::string name : {"template.nii.gz", "mask.nii.gz", "labels.nii.gz"})
+    EXPECT_TRUE(slurp(folder / ("one_" + name)) == slurp(folder / ("two_" + name))) << name;
+}
+
+TEST_F(AtlasProgram, ReadsATable) {
+  std::ofstream(path("list.tsv")) << "name\timage\tmask\n"
+                                     "first\ts0.nii\tms0.nii\n"
+                                     "second\ts1.nii\tms1.nii\n";
+  const Outcome o = run(atlas + " -i list.tsv -o t_ --statistic median --sharpen unsharp" + quick);
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto report = nlohmann::json::parse(slurp(folder / "t_report.json"));
+  std::set<std::string> names;
+  for (const auto& member : report["members"]) names.insert(member["name"]);
+  EXPECT_EQ(names, (std::set<std::string>{"first", "second"}));
+  EXPECT_NE(report["sharpening"], "none");
+}
+
+TEST_F(AtlasProgram, SaysWhatItWouldDo) {
+  const Outcome o = run(atlas + images() + "-o out_ --dry-run" + quick);
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.out.find("3 subjects"), std::string::npos) << o.out;
+  EXPECT_FALSE(std::filesystem::exists(path("out_state")));
+}
+
+TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
+  const std::string out = " -o out_" + quick;
+  expect_refusal(run(atlas), "-i LIST.tsv");
+  expect_refusal(run(atlas + images()), "-o PREFIX");
+  expect_refusal(run(atlas + " -i s0.nii" + out), "two subjects or more");
+  expect_refusal(run(atlas + " -i s0.nii missing.nii" + out), "missing.nii");
+  std::filesystem::create_directory(path("b"));
+  std::filesystem::copy(path("s0.nii"), path("b/s0.nii"));
+  expect_refusal(run(atlas + " -i s0.nii b/s0.nii" + out), "both have the name 's0'");
+  expect_refusal(run(atlas + images() + "--labels ls0.nii" + out), "--labels names 1 files");
+  expect_refusal(run(atlas + images() + "--rounds x -o out_"), "--rounds 'x'");
+  expect_refusal(run(atlas + images() + "--rounds 0x2 -o out_"), "--rounds must lie between");
+  expect_refusal(run(atlas + images() + "--statistic best" + out), "--statistic 'best'");
+  expect_refusal(run(atlas + images() + "--model ffd --symmetric" + out), "--model flow");
+  std::ofstream(path("bad.tsv")) << "picture\ns0.nii\n";
+  expect_refusal(run(atlas + " -i bad.tsv" + out), "column 'picture'");
+  const Geometry other = group_grid(20);
+  write_image(path("small.nii"), other, std::vector<float>(other.extent.count(), 1),
+              StoredType::uint8, 1);
+  expect_refusal(run(atlas + " -i s0.nii s1.nii --labels ls0.nii small.nii" + out),
+                 "another grid than 's1.nii'");
+  const AtlasSubject s = group_subject(1, 24);
+  std::vector<float> inverse;
+  for (const float v : s.channels[0]) inverse.push_back(v > 0.5f ? 20 / (1 + v * v) : 0);
+  write_image(path("t2.nii"), s.geometry, inverse, StoredType::float32, 1);
+  const Outcome contrast = run(atlas + " -i s0.nii t2.nii -o t2_" + quick);
+  EXPECT_EQ(contrast.status, 1);
+  EXPECT_NE(contrast.err.find("one contrast"), std::string::npos) << contrast.err;
+  const Outcome without =
+      run(atlas + " -i s0.nii missing.nii s1.nii --keep-going -o kept_" + quick);
+  EXPECT_EQ(without.status, 0) << without.err;
+  EXPECT_NE(without.err.find("'missing' is left out"), std::string::npos) << without.err;
+}
+
+}  // namespace
+}  // namespace freeflow
