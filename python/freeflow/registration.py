@@ -64,6 +64,7 @@ def register(fixed, moving, model="flow", *, similarity=None, fixed_mask=None, m
             forward, back, report = _native.register_nonrigid(context._native, *volumes, model, options, affine, field, callback)
     finally:
         close()
+    inputs.warnings += _said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
     for sentence in inputs.warnings + report["warnings"]:
         warnings.warn(sentence, stacklevel=2)
     report["seconds"] = {"reading": reading, **report["seconds"]}
@@ -233,6 +234,15 @@ def _start_of(init, inputs, context):
     elif init != "identity":
         raise ValueError(f"init {init!r} is not one of 'identity', 'center', 'moments'; files: freeflow.Transform.read(...)")
     return affine.tolist(), None
+
+
+def _said_of_rotation(start, found):
+    """As the programs say it: mirrored data match best turned."""
+    u, _, v = np.linalg.svd(found[:3, :3] @ np.linalg.inv(start[:3, :3]))
+    degrees = np.degrees(np.arccos(np.clip((np.trace(u @ v) - 1) / 2, -1, 1)))
+    if degrees <= 90:
+        return []
+    return [f"the images match best turned by {degrees:.0f} degrees: does one lie mirrored, or say wrongly where left and up are?"]
 
 
 def _world(image, index):

@@ -22,6 +22,7 @@ def brain(seed=0, shape=SHAPE, shift=0.0):
     scale = shape[0] / 36
     voxels = 100 * blob(0, 0, 0, 13 * scale, 15 * scale, 11 * scale) - 60 * blob(-3, 1, 1, 4, 6, 3) + 40 * blob(5, -4, 2, 3, 4, 3)
     voxels += 30 * blob(2, 7, -3, 4, 3, 3)
+    voxels = np.maximum(voxels, 80 * blob(1, -12 * scale, -8 * scale, 8 * scale, 5 * scale, 5 * scale))  # front is not back
     return np.asfortranarray(voxels.astype(np.float32))
 
 
