@@ -2,6 +2,7 @@
 
     python cohort.py
 """
+
 import numpy as np
 from phantom import subject
 
@@ -17,5 +18,5 @@ for name, result in zip(subjects, results):
     if isinstance(result, Exception):
         print(f"{name}: failed, {result}")
         continue
-    volume = np.exp(result.jacobian(log=True).numpy())      # how much of the subject each template voxel stands for
+    volume = np.exp(result.jacobian(log=True).numpy())  # how much of the subject each template voxel stands for
     print(f"{name}: {result.report['seconds']['nonrigid']:.2f} s, relative volume of the middle {volume[15:29, 18:32, 13:27].mean():.3f}")

@@ -2,6 +2,7 @@
 
     python labels_to_subject.py
 """
+
 from phantom import dice, subject
 
 import freeflow
@@ -10,7 +11,7 @@ image, truth = subject(3)
 atlas_image, atlas_labels = subject(4)
 
 result = freeflow.register(image, atlas_image)
-labels = result.transform.apply(atlas_labels, image, interpolation="vote")     # integers stay integers
+labels = result.transform.apply(atlas_labels, image, interpolation="vote")  # integers stay integers
 
 before = [dice(truth, atlas_labels, n) for n in (1, 2, 3, 4)]
 after = [dice(truth, labels, n) for n in (1, 2, 3, 4)]

@@ -1,4 +1,5 @@
 """Small synthetic brains for the examples, so that they run anywhere in seconds."""
+
 import numpy as np
 
 import freeflow
@@ -13,7 +14,9 @@ def subject(seed):
     index = np.meshgrid(*[np.arange(n, dtype=float) for n in SHAPE], indexing="ij")
     points = [a - (n - 1) / 2 for a, n in zip(index, SHAPE)]
     bend = random.normal(size=(3, 2)) * 1.6
-    x, y, z = (p + b[0] * np.sin(points[(k + 1) % 3] / 8) + b[1] * np.cos(points[(k + 2) % 3] / 9) for k, (p, b) in enumerate(zip(points, bend)))
+    x, y, z = (
+        p + b[0] * np.sin(points[(k + 1) % 3] / 8) + b[1] * np.cos(points[(k + 2) % 3] / 9) for k, (p, b) in enumerate(zip(points, bend))
+    )
     folds = 0.06 * np.sin(x / 1.7) * np.sin(y / 1.9) * np.sin(z / 1.8)
 
     def inside(a, b, c, ra, rb, rc):

@@ -2,6 +2,7 @@
 
     python quality_control.py [PICTURE.png]
 """
+
 import sys
 
 from phantom import subject

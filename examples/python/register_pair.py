@@ -2,6 +2,7 @@
 
     python register_pair.py [OUTPUT_FOLDER]
 """
+
 import sys
 
 from phantom import subject
@@ -10,7 +11,7 @@ import freeflow
 
 folder = sys.argv[1] if len(sys.argv) > 1 else "freeflow-example"
 
-fixed, _ = subject(1)          # or "fixed.nii.gz", a nibabel or SimpleITK image, an array, a tensor on the GPU
+fixed, _ = subject(1)  # or "fixed.nii.gz", a nibabel or SimpleITK image, an array, a tensor on the GPU
 moving, _ = subject(2)
 
 result = freeflow.register(fixed, moving, model="flow", progress=True)

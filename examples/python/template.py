@@ -3,6 +3,7 @@
 
     python template.py
 """
+
 import numpy as np
 from phantom import subject
 

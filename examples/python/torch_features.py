@@ -4,6 +4,7 @@ Any network of your own gives (channels, i, j, k); here it is a filter bank: smo
 
     python torch_features.py [cpu|cuda]
 """
+
 import sys
 
 from phantom import AFFINE_RAS, dice, subject
@@ -36,7 +37,7 @@ tensors = [torch.as_tensor(i.numpy(), device=device).contiguous() for i in image
 with torch.no_grad():
     fixed, moving = (freeflow.Image.channels(network(t), AFFINE_RAS) for t in tensors)
 
-result = freeflow.register(fixed, moving, channel_weights=[1, 0.5])     # on torch's device and current stream
+result = freeflow.register(fixed, moving, channel_weights=[1, 0.5])  # on torch's device and current stream
 warped = result.transform.apply(freeflow.Image(tensors[1], AFFINE_RAS))
 assert isinstance(warped.array, torch.Tensor) and warped.array.device == tensors[1].device
 

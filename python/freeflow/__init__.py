@@ -9,6 +9,7 @@
 Arrays are indexed (i, j, k) and lie in the world by `affine_ras`, as nibabel has it: index to millimetres, axes to the
 right, front and top. numpy, torch and cupy arrays of float32 are used where they lie.
 """
+
 from ._cpu import require_cpu
 
 require_cpu()
@@ -20,5 +21,18 @@ from .registration import Registration, register, register_many  # noqa: E402
 from .surface import Surface, denoise_surface  # noqa: E402
 from .transform import Transform  # noqa: E402
 
-__all__ = ["Context", "DeviceError", "Image", "Registration", "RegistrationError", "Surface", "Transform", "available_devices",
-           "denoise_surface", "option_names", "register", "register_many", "__version__"]
+__all__ = [
+    "Context",
+    "DeviceError",
+    "Image",
+    "Registration",
+    "RegistrationError",
+    "Surface",
+    "Transform",
+    "available_devices",
+    "denoise_surface",
+    "option_names",
+    "register",
+    "register_many",
+    "__version__",
+]

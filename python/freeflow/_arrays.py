@@ -1,4 +1,5 @@
 """Arrays of numpy, torch and cupy, recognised without being imported, as the compiled part takes them."""
+
 import sys
 
 import numpy as np
@@ -7,7 +8,7 @@ from . import _native
 
 
 def library_of(array):
-    """"numpy", "torch", "cupy", or None for anything else."""
+    """ "numpy", "torch", "cupy", or None for anything else."""
     for name, kind in (("numpy", "ndarray"), ("torch", "Tensor"), ("cupy", "ndarray")):
         module = sys.modules.get(name)
         if module is not None and isinstance(array, getattr(module, kind)):
@@ -35,7 +36,7 @@ def recognised(array, name):
 
 
 def device_of(array):
-    """"cpu" or "cuda:1"."""
+    """ "cpu" or "cuda:1"."""
     if library_of(array) == "torch" and array.is_cuda:
         return f"cuda:{array.device.index}"
     if library_of(array) == "cupy":
@@ -57,9 +58,14 @@ def current_stream(array):
 def require_volume(array, name):
     shape = tuple(array.shape)
     if len(shape) != 3:
-        raise ValueError(f"{name} has {len(shape)} dimensions, and a volume has 3" +
-                         ("; a 2-D image is one of shape (i, j, 1)" if len(shape) == 2 else
-                          "; channels are given as a list of volumes (Image.channels)" if len(shape) == 4 else ""))
+        raise ValueError(
+            f"{name} has {len(shape)} dimensions, and a volume has 3"
+            + (
+                "; a 2-D image is one of shape (i, j, 1)"
+                if len(shape) == 2
+                else "; channels are given as a list of volumes (Image.channels)" if len(shape) == 4 else ""
+            )
+        )
     if 0 in shape:
         raise ValueError(f"{name} has a side of no voxels: its shape is {shape}")
 

@@ -1,4 +1,5 @@
 """Where work runs."""
+
 import threading
 
 from . import _arrays, _native
@@ -46,7 +47,7 @@ class Context:
 
     @property
     def device(self):
-        """"cpu" or "cuda:0"."""
+        """ "cpu" or "cuda:0"."""
         return self._native.device
 
     @property

@@ -1,5 +1,6 @@
 """Files that need nothing but numpy: NIfTI-1 images and displacement fields, ITK's affines (.mat, .tfm, .txt). In ITK's
 convention, as ANTs and FreeFlow's programs write them: LPS millimetres, fixed point to moving point."""
+
 import gzip
 import io
 import os
@@ -26,7 +27,7 @@ class _Header:
         dim = struct.unpack(order + "8h", raw[40:56])
         if not 1 <= dim[0] <= 7:
             raise OSError(f"cannot read '{path}': it declares {dim[0]} dimensions")
-        self.shape = [max(1, n) for n in dim[1:dim[0] + 1]] + [1] * (7 - dim[0])
+        self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
         self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
         if datatype not in _TYPES:
             raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars")
@@ -51,9 +52,13 @@ class _Header:
 def _rotation(bcd):
     b, c, d = bcd
     a = np.sqrt(max(0.0, 1.0 - b * b - c * c - d * d))
-    return np.array([[a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
-                     [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
-                     [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c]])
+    return np.array(
+        [
+            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c],
+        ]
+    )
 
 
 def _read(path):
@@ -121,10 +126,17 @@ def _header_bytes(shape, dtype, placement, intent):
 
 def _quaternion(m):
     """b, c, d of the rotation, with a >= 0, by the eigenvector that Bar-Itzhack's matrix has for 1."""
-    k = np.array([[m[0, 0] - m[1, 1] - m[2, 2], 0, 0, 0],
-                  [m[1, 0] + m[0, 1], m[1, 1] - m[0, 0] - m[2, 2], 0, 0],
-                  [m[2, 0] + m[0, 2], m[2, 1] + m[1, 2], m[2, 2] - m[0, 0] - m[1, 1], 0],
-                  [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], m[0, 0] + m[1, 1] + m[2, 2]]]) / 3
+    k = (
+        np.array(
+            [
+                [m[0, 0] - m[1, 1] - m[2, 2], 0, 0, 0],
+                [m[1, 0] + m[0, 1], m[1, 1] - m[0, 0] - m[2, 2], 0, 0],
+                [m[2, 0] + m[0, 2], m[2, 1] + m[1, 2], m[2, 2] - m[0, 0] - m[1, 1], 0],
+                [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], m[0, 0] + m[1, 1] + m[2, 2]],
+            ]
+        )
+        / 3
+    )
     values, vectors = np.linalg.eigh(k)
     b, c, d, a = vectors[:, np.argmax(values)]
     return (-b, -c, -d) if a < 0 else (b, c, d)
@@ -195,9 +207,11 @@ def write_itk_affine(path, affine_lps, center):
     if path.lower().endswith(".mat"):
         data = _mat_matrix("AffineTransform_double_3_3", numbers) + _mat_matrix("fixed", center.tolist())
     elif path.lower().endswith((".txt", ".tfm")):
-        text = ("#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\n"
-                f"Parameters: {' '.join(repr(float(x)) for x in numbers)}\n"
-                f"FixedParameters: {' '.join(repr(float(x)) for x in center)}\n")
+        text = (
+            "#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\n"
+            f"Parameters: {' '.join(repr(float(x)) for x in numbers)}\n"
+            f"FixedParameters: {' '.join(repr(float(x)) for x in center)}\n"
+        )
         data = text.encode()
     else:
         raise ValueError(f"'{path}' is no name of an affine's file (.mat, .txt, .tfm)")
@@ -220,8 +234,11 @@ def _transforms_of_mat(data, path):
         if len(raw) < size * rows * columns:
             raise OSError(f"cannot read '{path}': it ends within a matrix")
         matrices.append((name, np.frombuffer(raw, "<f8" if kind == 0 else "<f4").astype(float)))
-    return [(name, values, matrices[i + 1][1] if i + 1 < len(matrices) else np.zeros(3))
-            for i, (name, values) in enumerate(matrices) if name != "fixed"]
+    return [
+        (name, values, matrices[i + 1][1] if i + 1 < len(matrices) else np.zeros(3))
+        for i, (name, values) in enumerate(matrices)
+        if name != "fixed"
+    ]
 
 
 def _transforms_of_text(text, path):

@@ -1,4 +1,5 @@
 """Images: an array and where it lies."""
+
 import os
 import sys
 import warnings
@@ -66,8 +67,9 @@ class Image:
         self._set_placement(*placement_of(np.eye(4) if affine_ras is None else affine_ras, "affine_ras"))
 
     def _set_placement(self, spacing, origin_lps, direction_lps):
-        self._placement = _native.Placement([float(x) for x in spacing], [float(x) for x in origin_lps],
-                                            [[float(x) for x in row] for row in direction_lps])
+        self._placement = _native.Placement(
+            [float(x) for x in spacing], [float(x) for x in origin_lps], [[float(x) for x in row] for row in direction_lps]
+        )
 
     @classmethod
     def _placed(cls, array, placement, name="array"):
@@ -171,10 +173,12 @@ class Image:
 
     def to_nibabel(self):
         import nibabel
+
         return nibabel.Nifti1Image(self.numpy(), self.affine_ras)
 
     def to_sitk(self):
         import SimpleITK
+
         made = SimpleITK.GetImageFromArray(np.ascontiguousarray(self.numpy().transpose()))
         made.SetSpacing(self._placement.spacing)
         made.SetOrigin(self._placement.origin_lps)

@@ -1,4 +1,5 @@
 """Files that appear all or not at all."""
+
 import os
 import tempfile
 

@@ -1,4 +1,5 @@
 """Pictures of a registration; needs matplotlib."""
+
 import numpy as np
 
 
@@ -38,8 +39,12 @@ def registration_figure(result, path=None, axis=2, index=None):
     figure = Figure(figsize=(11, 7.4), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(2, 3).ravel()
-    for panel, title, picture in ((panels[0], "fixed", fixed), (panels[1], "moving", moving), (panels[2], "warped", warped),
-                                  (panels[3], "fixed and warped", _checkerboard(fixed, warped))):
+    for panel, title, picture in (
+        (panels[0], "fixed", fixed),
+        (panels[1], "moving", moving),
+        (panels[2], "warped", warped),
+        (panels[3], "fixed and warped", _checkerboard(fixed, warped)),
+    ):
         low, high = _window(picture)
         panel.imshow(picture, cmap="gray", origin="lower", vmin=low, vmax=high)
         panel.set_title(title)

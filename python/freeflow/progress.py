@@ -1,4 +1,5 @@
 """What is shown of long work."""
+
 import sys
 
 

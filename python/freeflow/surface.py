@@ -1,4 +1,5 @@
 """Denoising of surfaces."""
+
 import numpy as np
 
 from . import _arrays, _native
@@ -79,5 +80,6 @@ def _inside(array, label):
 
 def _require_both_signs(array):
     if not (bool((array < 0).any()) and bool((array > 0).any())):
-        raise ValueError("surface holds values of one sign, and signed distances have both: a mask is of integers or bools, or "
-                         "kind='labels'")
+        raise ValueError(
+            "surface holds values of one sign, and signed distances have both: a mask is of integers or bools, or " "kind='labels'"
+        )

@@ -1,4 +1,5 @@
 """Transforms: where points of the fixed image's space lie in the moving image's."""
+
 import os
 
 import numpy as np
@@ -83,7 +84,9 @@ class Transform:
         if path.lower().endswith((".mat", ".txt", ".tfm")):
             return cls(_native.Transform.of_affine(context._native, _rows(files.read_itk_affine(path))))
         if not path.lower().endswith((".nii", ".nii.gz")):
-            raise ValueError(f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others")
+            raise ValueError(
+                f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
+            )
         planes, affine, spacing = files.read_nifti_field(path)
         where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, spacing, os.path.basename(path))
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
@@ -95,7 +98,9 @@ class Transform:
         if not isinstance(other, Transform):
             return NotImplemented
         if self._context.device != other._context.device and not (self.is_affine or other.is_affine):
-            raise ValueError(f"one transform lies on {self._context.device}, the other on {other._context.device}: bring them to one device")
+            raise ValueError(
+                f"one transform lies on {self._context.device}, the other on {other._context.device}: bring them to one device"
+            )
         return other._then(self)
 
     @property
@@ -256,7 +261,7 @@ def _numbered(array, background):
     """Labels as int32: themselves, or where they do not fit their places among the values. (numbers, values, background's)"""
     if _arrays.library_of(array) == "numpy" and array.dtype.itemsize >= 4 and array.dtype != np.int32:
         low, high = int(array.min()), int(array.max())
-        if low < -2**31 or high >= 2**31:
+        if low < -(2**31) or high >= 2**31:
             values = np.unique(np.append(array.ravel(order="K"), array.dtype.type(background)))
             return np.searchsorted(values, array).astype(np.int32), values, int(np.searchsorted(values, background))
     return array, None, background

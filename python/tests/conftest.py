@@ -16,4 +16,5 @@ def program():
                 return str(Path(folder) / name)
         found = shutil.which(name)
         return found or pytest.skip(f"{name} is not built")
+
     return find

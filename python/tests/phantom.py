@@ -1,4 +1,5 @@
 """Small synthetic brains, each bent in its own way; front, back, top and bottom differ."""
+
 import numpy as np
 
 SHAPE = (36, 40, 32)
@@ -13,7 +14,9 @@ def brain(seed=0, shape=SHAPE, shift=0.0):
     points = [(a - (n - 1) / 2) / scale for a, n in zip(index, shape)]
     points[0] = points[0] + shift
     bend = random.normal(size=(3, 2)) * 1.2
-    x, y, z = (p + b[0] * np.sin(points[(k + 1) % 3] / 7) + b[1] * np.cos(points[(k + 2) % 3] / 8) for k, (p, b) in enumerate(zip(points, bend)))
+    x, y, z = (
+        p + b[0] * np.sin(points[(k + 1) % 3] / 7) + b[1] * np.cos(points[(k + 2) % 3] / 8) for k, (p, b) in enumerate(zip(points, bend))
+    )
 
     def inside(a, b, c, ra, rb, rc):
         return 1 / (1 + np.exp(6 * (np.sqrt(((x - a) / ra) ** 2 + ((y - b) / rb) ** 2 + ((z - c) / rc) ** 2) - 1)))

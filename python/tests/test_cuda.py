@@ -1,5 +1,6 @@
 """On a GPU: the same bits, arrays of torch and cupy that stay where they are, streams, memory. FREEFLOW_REQUIRE_CUDA=1 makes a missing
 GPU a failure."""
+
 import gc
 import os
 import time
@@ -47,9 +48,13 @@ def test_same_bits_as_the_cpu(model):
 def test_arrays_stay_on_the_gpu(library, order):
     arrays = [on_gpu(library, np.ascontiguousarray(brain(s))) for s in (0, 1)]
     if order == "F":
-        arrays = [a.permute(2, 1, 0).contiguous().permute(2, 1, 0) if library.__name__ == "torch" else library.asfortranarray(a) for a in arrays]
+        arrays = [
+            a.permute(2, 1, 0).contiguous().permute(2, 1, 0) if library.__name__ == "torch" else library.asfortranarray(a) for a in arrays
+        ]
     fixed, moving = (freeflow.Image(a, AFFINE) for a in arrays)
-    context = freeflow.Context("cuda", stream=library.cuda.current_stream() if library.__name__ == "torch" else library.cuda.get_current_stream())
+    context = freeflow.Context(
+        "cuda", stream=library.cuda.current_stream() if library.__name__ == "torch" else library.cuda.get_current_stream()
+    )
     volume = fixed._volume(context)
     assert pointer(library.from_dlpack(volume.dlpack())) == pointer(arrays[0])  # in place
     result = freeflow.register(fixed, moving, levels=2)
@@ -89,6 +94,7 @@ def test_results_outlive_what_made_them(library):
     def warped():
         arrays = [on_gpu(library, np.ascontiguousarray(brain(s))) for s in (0, 1)]
         return freeflow.register(*arrays, levels=1, iterations=2).warped.array
+
     kept = warped()
     expected = to_host(kept).copy()
     gc.collect()
@@ -126,6 +132,7 @@ def test_memory_does_not_grow():
         gc.collect()
         torch.cuda.synchronize()
         return torch.cuda.mem_get_info()[0]
+
     for n in range(1000):
         result = freeflow.register(*arrays, levels=1, iterations=1, linear="none", start="none")
         result.warped, result.inverse_warped
@@ -141,6 +148,7 @@ def test_no_more_copies_than_the_library_makes():
 
     def work():
         return freeflow.register(*arrays, levels=2, iterations=3).warped.array
+
     work()
     with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
         work()
@@ -166,7 +174,9 @@ def test_time_of_tensors_against_the_librarys_own():
         result = freeflow.register(*tensors)
         result.warped.array.sum().item()
         whole = time.perf_counter() - start
-        own = sum(result.report["seconds"][k] for k in ("linear", "nonrigid", "inverting")) + result.report.get("start", {}).get("seconds", 0)
+        own = sum(result.report["seconds"][k] for k in ("linear", "nonrigid", "inverting")) + result.report.get("start", {}).get(
+            "seconds", 0
+        )
         times.append((whole, own))
     print("seconds, whole and the library's own:", [(round(a, 4), round(b, 4)) for a, b in times])
     assert min(a - b for a, b in times[1:]) < 0.02

@@ -1,4 +1,5 @@
 """What an image may be, and that arrays stay where they are."""
+
 import numpy as np
 import pytest
 from phantom import AFFINE, brain
@@ -10,7 +11,9 @@ def native(array):
     return freeflow.Image(array, AFFINE)._volume(freeflow.Context("cpu"))
 
 
-@pytest.mark.parametrize("change", [np.asfortranarray, np.ascontiguousarray, lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2)])
+@pytest.mark.parametrize(
+    "change", [np.asfortranarray, np.ascontiguousarray, lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2)]
+)
 def test_float32_is_used_in_place_in_any_order(change):
     array = change(brain(0))
     seen = native(array).numpy()

@@ -1,4 +1,5 @@
 """Registrations: results, progress, interruption, threads, memory."""
+
 import gc
 import json
 import os
@@ -50,8 +51,12 @@ def test_labels_follow():
 def test_masks_init_and_channels():
     fixed, moving = images(0, 1)
     mask = brain(0) > 20
-    freeflow.register(fixed, moving, fixed_mask=mask, moving_mask=freeflow.Image(np.ascontiguousarray(brain(1) > 20), AFFINE), init="moments", **QUICK)
-    two = freeflow.register([fixed, freeflow.Image(brain(0) ** 2, AFFINE)], [moving, freeflow.Image(brain(1) ** 2, AFFINE)], channel_weights=[1, 0.5], **QUICK)
+    freeflow.register(
+        fixed, moving, fixed_mask=mask, moving_mask=freeflow.Image(np.ascontiguousarray(brain(1) > 20), AFFINE), init="moments", **QUICK
+    )
+    two = freeflow.register(
+        [fixed, freeflow.Image(brain(0) ** 2, AFFINE)], [moving, freeflow.Image(brain(1) ** 2, AFFINE)], channel_weights=[1, 0.5], **QUICK
+    )
     assert len(two.warped_channels) == 2
     features = freeflow.Image.channels(np.stack([brain(0), brain(1)]), AFFINE)
     assert len(features) == 2 and features[1].shape == SHAPE
@@ -68,17 +73,22 @@ def test_progress_is_told_and_may_stop():
 
     def stop(*_):
         raise LookupError("enough")
+
     with pytest.raises(LookupError, match="enough"):
         freeflow.register(*images(0, 1), progress=stop)
     freeflow.register(*images(0, 1), progress=True, **QUICK)
 
 
 def test_control_c_ends_the_work(tmp_path):
-    code = ("import freeflow, numpy as np, sys\nprint('go', flush=True)\n"
-            "a = np.random.default_rng(0).random((120, 120, 120), np.float32)\n"
-            "try:\n    freeflow.register(a, a[::-1], 'ffd', iterations=100000, linear='none', start='none', device='cpu')\n"
-            "except KeyboardInterrupt:\n    print('interrupted')\n")
-    run = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+    code = (
+        "import freeflow, numpy as np, sys\nprint('go', flush=True)\n"
+        "a = np.random.default_rng(0).random((120, 120, 120), np.float32)\n"
+        "try:\n    freeflow.register(a, a[::-1], 'ffd', iterations=100000, linear='none', start='none', device='cpu')\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
     run.stdout.readline()
     time.sleep(2.0)
     run.send_signal(signal.SIGINT)
@@ -92,6 +102,7 @@ def test_other_threads_run_meanwhile():
     def work():
         freeflow.register(*images(0, 1), threads=1, device="cpu")
         done.set()
+
     thread = threading.Thread(target=work)
     thread.start()
     while not done.is_set():
@@ -106,6 +117,7 @@ def test_threads_share_a_context():
 
     def work():
         results.append(freeflow.register(*images(0, 1), levels=1, iterations=4, context=context))
+
     threads = [threading.Thread(target=work) for _ in range(3)]
     for t in threads:
         t.start()
@@ -134,11 +146,14 @@ def test_memory_does_not_grow():
     fixed, moving = brain(0, SMALL), brain(1, SMALL)
 
     def once(n):
-        result = freeflow.register(fixed.copy(), moving.copy(), levels=1, iterations=1, linear="none", start="none", device="cpu", threads=1)
+        result = freeflow.register(
+            fixed.copy(), moving.copy(), levels=1, iterations=1, linear="none", start="none", device="cpu", threads=1
+        )
         result.warped, result.inverse_warped, result.transform.displacement(), result.transform.points([[0, 0, 0]])
         if n % 20 == 0:
             with pytest.raises(ValueError):
                 freeflow.register(fixed, moving, bending=1)
+
     for n in range(40):
         once(n)
     gc.collect()

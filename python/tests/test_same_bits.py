@@ -1,4 +1,5 @@
 """What Python computes has the bits of the programs' files."""
+
 import json
 import subprocess
 
@@ -9,6 +10,7 @@ from phantom import AFFINE, brain
 import freeflow
 from freeflow import files
 
+
 def rotated():
     """Voxels of 2 x 2 x 2.5 mm turned by 20 degrees about two axes."""
     c, s = np.cos(0.35), np.sin(0.35)
@@ -18,23 +20,41 @@ def rotated():
     return affine
 
 
-
-@pytest.mark.parametrize("model, name, options, flags", [
-    ("flow", "fluidreg", {}, []),
-    ("flow", "fluidreg", {"symmetric": True, "iterations": [8, 6, 4, 2], "init": "center"}, ["--symmetric", "--iterations", "8x6x4x2", "--init", "center"]),
-    ("fluid", "fluidreg", {"levels": 2, "iterations": 8, "kl": 0.2}, ["--model", "fluid", "--levels", "2", "--iterations", "8", "--kl", "0.2"]),
-    ("demons", "fluidreg", {"similarity": "ssd", "iterations": 6, "sigma_field": "1.5mm"},
-     ["--model", "demons", "-s", "ssd", "--iterations", "6", "--sigma-field", "1.5mm"]),
-    ("ffd", "ffdreg", {"spacing": "8mm", "similarity": "nmi", "clip": (5, 120)}, ["--spacing", "8mm", "-s", "nmi", "--clip", "5,120"]),
-    ("rigid", "linreg", {}, ["--dof", "6"]),
-    ("affine", "linreg", {"similarity": "lncc+0.3nmi"}, ["-s", "lncc+0.3nmi"]),
-])
+@pytest.mark.parametrize(
+    "model, name, options, flags",
+    [
+        ("flow", "fluidreg", {}, []),
+        (
+            "flow",
+            "fluidreg",
+            {"symmetric": True, "iterations": [8, 6, 4, 2], "init": "center"},
+            ["--symmetric", "--iterations", "8x6x4x2", "--init", "center"],
+        ),
+        (
+            "fluid",
+            "fluidreg",
+            {"levels": 2, "iterations": 8, "kl": 0.2},
+            ["--model", "fluid", "--levels", "2", "--iterations", "8", "--kl", "0.2"],
+        ),
+        (
+            "demons",
+            "fluidreg",
+            {"similarity": "ssd", "iterations": 6, "sigma_field": "1.5mm"},
+            ["--model", "demons", "-s", "ssd", "--iterations", "6", "--sigma-field", "1.5mm"],
+        ),
+        ("ffd", "ffdreg", {"spacing": "8mm", "similarity": "nmi", "clip": (5, 120)}, ["--spacing", "8mm", "-s", "nmi", "--clip", "5,120"]),
+        ("rigid", "linreg", {}, ["--dof", "6"]),
+        ("affine", "linreg", {"similarity": "lncc+0.3nmi"}, ["-s", "lncc+0.3nmi"]),
+    ],
+)
 def test_files_are_the_programs(program, tmp_path, model, name, options, flags):
     prefix = str(tmp_path / "program_")
     for which, seed in (("f", 0), ("m", 1)):
         freeflow.Image(brain(seed, shift=1 if which == "m" else 0), AFFINE).write(str(tmp_path / f"{which}.nii.gz"))
-    subprocess.run([program(name), "-f", str(tmp_path / "f.nii.gz"), "-m", str(tmp_path / "m.nii.gz"), "-o", prefix, "-q", "--device", "cpu", *flags],
-                   check=True)
+    subprocess.run(
+        [program(name), "-f", str(tmp_path / "f.nii.gz"), "-m", str(tmp_path / "m.nii.gz"), "-o", prefix, "-q", "--device", "cpu", *flags],
+        check=True,
+    )
     result = freeflow.register(str(tmp_path / "f.nii.gz"), str(tmp_path / "m.nii.gz"), model, device="cpu", **options)
     written = result.save(str(tmp_path / "python_"))
     assert len(written) == (4 if name == "linreg" else 6)
@@ -68,8 +88,11 @@ def voxels_of(transform):
 def test_memory_order_changes_no_bit(affine):
     fixed, moving = brain(0), brain(1)
     expected = freeflow.register(freeflow.Image(fixed, affine), freeflow.Image(moving, affine), levels=2, iterations=5)
-    for change in (np.ascontiguousarray, lambda a: np.repeat(a.astype(">f8"), 2, 0)[::2],
-                   lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2)):
+    for change in (
+        np.ascontiguousarray,
+        lambda a: np.repeat(a.astype(">f8"), 2, 0)[::2],
+        lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2),
+    ):
         got = freeflow.register(freeflow.Image(change(fixed), affine), freeflow.Image(change(moving), affine), levels=2, iterations=5)
         assert np.array_equal(voxels_of(got.transform), voxels_of(expected.transform))
         assert np.array_equal(voxels_of(got.transform.inverse()), voxels_of(expected.transform.inverse()))

@@ -1,4 +1,5 @@
 """The stub says what the package has."""
+
 import ast
 import inspect
 from pathlib import Path

@@ -1,4 +1,5 @@
 """Denoising of surfaces."""
+
 import subprocess
 
 import numpy as np
@@ -35,7 +36,9 @@ def test_labels_and_grey_images():
 def test_bits_are_the_programs(program, tmp_path):
     mask = freeflow.Image(np.asfortranarray((ball(0.3) <= 0).astype(np.uint8)), AFFINE)
     mask.write(tmp_path / "mask.nii.gz")
-    subprocess.run([program("nlmdenoise"), "-i", str(tmp_path / "mask.nii.gz"), "-o", str(tmp_path / "p_"), "-q", "--device", "cpu"], check=True)
+    subprocess.run(
+        [program("nlmdenoise"), "-i", str(tmp_path / "mask.nii.gz"), "-o", str(tmp_path / "p_"), "-q", "--device", "cpu"], check=True
+    )
     ours = freeflow.denoise_surface(mask)
     assert np.array_equal(freeflow.Image.read(tmp_path / "p_sdf.nii.gz").array, ours.distance.numpy())
     assert np.array_equal(freeflow.Image.read(tmp_path / "p_mask.nii.gz").array, ours.mask.numpy())
@@ -48,5 +51,6 @@ def test_progress_and_stop():
 
     def stop(*_):
         raise LookupError("enough")
+
     with pytest.raises(LookupError):
         freeflow.denoise_surface(ball(), progress=stop)

@@ -1,4 +1,5 @@
 """Transforms against oracles in numpy."""
+
 import numpy as np
 import pytest
 from phantom import AFFINE, SHAPE, brain, labels
