@@ -25,7 +25,8 @@ class Context:
     device: "auto" (the first GPU, else the CPU), "cpu", "cuda" or "cuda:1".
     threads: of the CPU, 0 for all; results do not depend on it.
     stream: a CUDA stream of yours on that GPU (torch.cuda.current_stream(), cupy.cuda.get_current_stream(), an integer
-        handle), so that your work and FreeFlow's follow each other without waiting. It is kept alive.
+        handle), so that your work and FreeFlow's follow each other without waiting. It is kept alive. Default: CUDA's
+        default stream, which torch and cupy work on unless told otherwise.
 
     A context keeps GPU memory for its next registration; it is given back when the context and all that was made with
     it are gone. Threads may share one: they take turns.

@@ -22,9 +22,13 @@ SharedContext make_context(const std::string& device, int threads,
                            std::optional<std::uintptr_t> stream, nb::object keeper) {
   require(threads >= 0 && threads <= 4096, "threads must lie between 0 (all) and 4096");
   const Device found = Device::parse(device);
-  if (!stream) return std::make_shared<PyContext>(Context(found, threads), nb::object());
-  require(found.is_cuda(), "stream goes with a CUDA device, and device is " + found.name());
-  const std::uintptr_t handle = *stream ? *stream : legacy_stream;
+  if (!found.is_cuda()) {
+    require(!stream, "stream goes with a CUDA device, and device is " + found.name());
+    return std::make_shared<PyContext>(Context(found, threads), nb::object());
+  }
+  // Without a stream of the caller's that which torch and cupy work on unless told otherwise: their
+  // kernels still read what is freed here, and write what is read here, in order.
+  const std::uintptr_t handle = stream.value_or(0) ? *stream : legacy_stream;
   return std::make_shared<PyContext>(Context::on_stream(found, reinterpret_cast<void*>(handle)),
                                      std::move(keeper));  // NOLINT
 }
