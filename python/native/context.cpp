@@ -29,8 +29,8 @@ SharedContext make_context(const std::string& device, int threads,
   // Without a stream of the caller's that which torch and cupy work on unless told otherwise: their
   // kernels still read what is freed here, and write what is read here, in order.
   const std::uintptr_t handle = stream.value_or(0) ? *stream : legacy_stream;
-  return std::make_shared<PyContext>(Context::on_stream(found, reinterpret_cast<void*>(handle)),
-                                     std::move(keeper));  // NOLINT
+  auto* const lent = reinterpret_cast<void*>(handle);  // NOLINT(performance-no-int-to-ptr)
+  return std::make_shared<PyContext>(Context::on_stream(found, lent), std::move(keeper));
 }
 
 nb::dict statistics(const PyContext& c) {
