@@ -20,7 +20,7 @@ def subject(seed):
     folds = 0.06 * np.sin(x / 1.7) * np.sin(y / 1.9) * np.sin(z / 1.8)
 
     def inside(a, b, c, ra, rb, rc):
-        return 1 / (1 + np.exp(6 * (np.sqrt(((x - a) / ra) ** 2 + ((y - b) / rb) ** 2 + ((z - c) / rc) ** 2) - 1 + folds)))
+        return 1 / (1 + np.exp(16 * (np.sqrt(((x - a) / ra) ** 2 + ((y - b) / rb) ** 2 + ((z - c) / rc) ** 2) - 1 + folds)))
 
     head = np.maximum(inside(0, 2, 1, 16 - 0.15 * y, 19, 14), inside(0, -14, -9, 9, 6, 6))
     white = np.maximum(inside(0, 2, 2, 12 - 0.15 * y, 15, 10), inside(0, -14, -9, 5, 3, 3))

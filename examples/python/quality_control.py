@@ -9,7 +9,7 @@ from phantom import subject
 
 import freeflow
 
-result = freeflow.register(subject(5)[0], subject(6)[0])
+result = freeflow.register(subject(1)[0], subject(2)[0])
 try:
     result.plot(sys.argv[1] if len(sys.argv) > 1 else "quality_control.png", axis=2)
 except ImportError as error:
