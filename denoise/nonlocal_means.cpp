@@ -312,8 +312,8 @@ class Denoiser {
       table_->for_each_slab(
           ctx_, NeighbourTable::read, [&](int first, int rows, const SimilarView& weights) {
             for_each_voxel(ctx_, list_of(rows),
-                           StepBody{weights, first, float(result_.time_step), farthest(),
-                                    before.data(), band_.value.data(), next.data()});
+                           HeatStepBody{weights, first, float(result_.time_step), farthest(),
+                                        before.data(), band_.value.data(), next.data()});
           });
       std::swap(band_.value, next);
       observer_.on_iteration(k + 1, options_.iterations);

@@ -13,7 +13,7 @@ template void for_each_voxel(backend::Cuda, Extent, const PatchBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ElementMapBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WindowSearchBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WeightBody&);
-template void for_each_voxel(backend::Cuda, Extent, const StepBody&);
+template void for_each_voxel(backend::Cuda, Extent, const HeatStepBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ScatterBody&);
 template void for_each_voxel(backend::Cuda, Extent, const StrayBody&);
 template void for_each_voxel(backend::Cuda, Extent, const HoldBody&);

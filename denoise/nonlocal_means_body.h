@@ -207,7 +207,7 @@ struct WeightSumBody : MaxBody {
 };
 
 /// One step of eq. 16, never farther than `limit` from the start. Runs over the rows of a slab.
-struct StepBody {
+struct HeatStepBody {
   SimilarView weights;
   int first;
   float dt, limit;

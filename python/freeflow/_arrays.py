@@ -1,0 +1,170 @@
+"""Arrays of numpy, torch and cupy, recognised without being imported, as the compiled part takes them."""
+
+import sys
+
+import numpy as np
+
+from . import _native
+
+
+def library_of(array):
+    """ "numpy", "torch", "cupy", or None for anything else."""
+    for name, kind in (("numpy", "ndarray"), ("torch", "Tensor"), ("cupy", "ndarray")):
+        module = sys.modules.get(name)
+        if module is not None and isinstance(array, getattr(module, kind)):
+            return name
+    return None
+
+
+def recognised(array, name):
+    """The array, or what numpy makes of it. Raises TypeError naming the argument."""
+    if library_of(array) in ("numpy", "cupy") and array.dtype.kind not in "biuf":
+        _refuse_dtype(array, name)
+    if library_of(array):
+        return array
+    if hasattr(array, "__dlpack__"):
+        if array.__dlpack_device__()[0] == 1:
+            return np.from_dlpack(array)
+        raise TypeError(f"{name} is a {type(array).__name__} on a GPU: give torch.from_dlpack(...) or cupy.from_dlpack(...) of it")
+    try:
+        made = np.asarray(array)
+    except Exception as error:
+        raise TypeError(f"{name} is no array: {error}") from error
+    if made.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must be an image or an array of numbers, and is a {type(array).__name__}")
+    return made
+
+
+def device_of(array):
+    """ "cpu" or "cuda:1"."""
+    if library_of(array) == "torch" and array.is_cuda:
+        return f"cuda:{array.device.index}"
+    if library_of(array) == "cupy":
+        return f"cuda:{array.device.id}"
+    if library_of(array) == "torch" and array.device.type != "cpu":
+        raise ValueError(f"a tensor lies on {array.device}, and work runs on the CPU or on CUDA GPUs: move it there first")
+    return "cpu"
+
+
+def current_stream(array):
+    """(handle, object that keeps it alive) of the stream on which the array's library works now."""
+    if library_of(array) == "torch":
+        stream = sys.modules["torch"].cuda.current_stream(array.device)
+        return stream.cuda_stream, stream
+    stream = sys.modules["cupy"].cuda.get_current_stream()
+    return stream.ptr, stream
+
+
+def require_volume(array, name):
+    shape = tuple(array.shape)
+    if len(shape) != 3:
+        raise ValueError(
+            f"{name} has {len(shape)} dimensions, and a volume has 3"
+            + (
+                "; a 2-D image is one of shape (i, j, 1)"
+                if len(shape) == 2
+                else "; channels are given as a list of volumes (Image.channels)" if len(shape) == 4 else ""
+            )
+        )
+    if 0 in shape:
+        raise ValueError(f"{name} has a side of no voxels: its shape is {shape}")
+
+
+def _is_dense(shape, strides, itemsize):
+    expected = itemsize
+    for stride, side in sorted((s, n) for s, n in zip(strides, shape) if n > 1):
+        if stride != expected:
+            return False
+        expected *= side
+    return True
+
+
+def _refuse_dtype(array, name):
+    raise TypeError(f"{name} has the dtype {array.dtype}; voxels are real numbers: float32 is used in place, others are converted")
+
+
+def dense(array, kind, name):
+    """The array itself where it is of that type ("float32", "int32") and without gaps, in whatever order; else a copy."""
+    library = library_of(array)
+    if library == "torch":
+        array = array.detach()
+        if array.is_complex() or array.is_sparse or array.is_quantized:
+            _refuse_dtype(array, name)
+        array = array.to(getattr(sys.modules["torch"], kind))
+        return array if _is_dense(array.shape, array.stride(), 1) else array.contiguous()
+    if array.dtype.kind not in "biuf":
+        _refuse_dtype(array, name)
+    array = array.astype(kind, order="K", copy=False)
+    return array if _is_dense(array.shape, array.strides, array.itemsize) else array.copy(order="C")
+
+
+def to_native(array, placement, context, name, labels=False):
+    """A volume of the compiled part that refers to the array, or to a copy on the context's GPU."""
+    kind = _native.LabelVolume if labels else _native.Volume
+    array = dense(array, "int32" if labels else "float32", name)
+    if library_of(array) == "numpy":
+        handed = array
+    elif device_of(array) == "cpu":
+        handed = array.__dlpack__()
+    else:
+        # What is queued on the array's stream is done before what the context queues.
+        handed = array.__dlpack__(stream=context.stream or None) if device_of(array) == context.device else array.__dlpack__()
+    return kind.of_array(context._native, handed, placement, name)
+
+
+def from_native(volume, like):
+    """An array of the library of `like`, where the volume is; of numpy and of torch on the CPU where `like` is one of those."""
+    library = library_of(like)
+    if library == "numpy" or library is None:
+        return volume.numpy()
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.from_dlpack(volume.dlpack()) if like.is_cuda else torch.from_numpy(volume.numpy())
+    return sys.modules["cupy"].from_dlpack(volume.dlpack())
+
+
+def to_numpy(array):
+    library = library_of(array)
+    if library == "torch":
+        return array.detach().cpu().numpy()
+    if library == "cupy":
+        return array.get()
+    return np.asarray(array)
+
+
+def smallest(array):
+    """The smallest finite value, as a float; 0 where there is none."""
+    library = library_of(array)
+    if library == "torch":
+        finite = array[array.isfinite()] if array.is_floating_point() else array
+        return float(finite.min()) if finite.numel() else 0.0
+    module = sys.modules[library]
+    if array.dtype.kind == "f":
+        low = float(module.fmin.reduce(array, axis=None)) if library == "numpy" else float(module.nanmin(array))
+        if np.isfinite(low):
+            return low
+        array = array[module.isfinite(array)]
+    return float(array.min()) if array.size else 0.0
+
+
+def without_infinities(array):
+    """Infinite voxels count as those without a value (NaN), as the programs read them. (array, how many have no value)"""
+    library = library_of(array)
+    if library == "torch":
+        if not array.is_floating_point():
+            return array, 0
+        finite = array.isfinite()
+        missing = int(array.numel() - finite.sum())
+        if missing and bool(array.isinf().any()):
+            array = array.clone()
+            array[~finite] = float("nan")
+        return array, missing
+    if array.dtype.kind != "f":
+        return array, 0
+    module = sys.modules[library]
+    finite = module.isfinite(array)
+    missing = int(array.size - int(finite.sum()))
+    if missing and bool(module.isinf(array).any()):
+        array = array.copy(order="K")
+        array[~finite] = float("nan")
+    return array, missing

@@ -1,0 +1,319 @@
+"""Files that need nothing but numpy: NIfTI-1 images and displacement fields, ITK's affines (.mat, .tfm, .txt). In ITK's
+convention, as ANTs and FreeFlow's programs write them: LPS millimetres, fixed point to moving point."""
+
+import gzip
+import io
+import os
+import struct
+import sys
+import zlib
+
+import numpy as np
+
+_TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 256: "i1", 512: "u2", 768: "u4", 1024: "i8", 1280: "u8"}
+_CODES = {np.dtype(t): code for code, t in _TYPES.items()}
+_VECTOR = 1007
+
+
+class _Header:
+    """What a NIfTI-1 header says."""
+
+    def __init__(self, raw, path):
+        if len(raw) < 348:
+            raise OSError(f"cannot read '{path}': it ends within its header or is not a NIfTI file")
+        order = next((o for o in "<>" if struct.unpack(o + "i", raw[:4])[0] == 348), None)
+        if order is None or raw[344:347] not in (b"n+1", b"ni1"):
+            raise OSError(f"cannot read '{path}': it is not a NIfTI-1 file")
+        dim = struct.unpack(order + "8h", raw[40:56])
+        if not 1 <= dim[0] <= 7:
+            raise OSError(f"cannot read '{path}': it declares {dim[0]} dimensions")
+        self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
+        self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
+        if datatype not in _TYPES:
+            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars")
+        self.dtype = np.dtype(order + _TYPES[datatype])
+        pixdim = struct.unpack(order + "8f", raw[76:108])
+        self.offset = int(struct.unpack(order + "f", raw[108:112])[0])
+        self.slope, self.intercept = struct.unpack(order + "2f", raw[112:120])
+        qform, sform = struct.unpack(order + "2h", raw[252:256])
+        self.spacing = np.array(pixdim[1:4], np.float64)
+        rows = np.array(struct.unpack(order + "12f", raw[280:328]), np.float64).reshape(3, 4)
+        quaternion = struct.unpack(order + "6f", raw[256:280])
+        self.affine = np.eye(4)
+        if sform > 0:
+            self.affine[:3] = rows
+        elif qform > 0:
+            self.affine[:3, :3] = _rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1])
+            self.affine[:3, 3] = quaternion[3:]
+        else:
+            self.affine[:3, :3] = np.diag([-1, -1, 1] * self.spacing)  # left, posterior, superior, as ITK reads it
+
+
+def _rotation(bcd):
+    b, c, d = bcd
+    a = np.sqrt(max(0.0, 1.0 - b * b - c * c - d * d))
+    return np.array(
+        [
+            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c],
+        ]
+    )
+
+
+def _read(path):
+    """(header, flat values as stored)"""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = _unzipped(data)
+        except (zlib.error, EOFError, gzip.BadGzipFile) as error:
+            raise OSError(f"cannot read '{path}': its compressed data are damaged or end early ({error})") from error
+    header = _Header(data, path)
+    count = int(np.prod([int(n) for n in header.shape], dtype=object))
+    have = (len(data) - header.offset) // header.dtype.itemsize
+    if header.offset < 348 or have < count:
+        raise OSError(f"cannot read '{path}': file ends after {max(0, have)} of {count} voxels")
+    return header, np.frombuffer(data, header.dtype, count, header.offset)
+
+
+def _unzipped(data):
+    """The gzip members of a file, inflated into one piece."""
+    out = []
+    while data:
+        member = zlib.decompressobj(31)
+        out.append(member.decompress(data))
+        if not member.eof:
+            raise EOFError("no end")
+        data = member.unused_data.lstrip(b"\0")
+    return out[0] if len(out) == 1 else b"".join(out)
+
+
+def read_nifti_image(path):
+    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm)"""
+    header, values = _read(path)
+    if any(n != 1 for n in header.shape[3:]):
+        raise OSError(f"cannot read '{path}': its shape is {tuple(header.shape)}, and a volume has 3 dimensions")
+    array = values.reshape(header.shape[:3], order="F")
+    if header.slope not in (0, 1) or (header.slope == 1 and header.intercept != 0):
+        array = (array * np.float64(header.slope) + np.float64(header.intercept)).astype(np.float32)
+    return array, header.affine, header.spacing
+
+
+def _header_bytes(shape, dtype, placement, intent):
+    direction = np.array(placement.direction_lps)
+    spacing = np.array(placement.spacing)
+    ras = np.column_stack([direction * spacing, placement.origin_lps]) * [[-1], [-1], [1]]
+    rotation = direction * [[-1], [-1], [1]]
+    left_handed = np.linalg.det(rotation) < 0
+    if left_handed:
+        rotation[:, 2] *= -1
+    raw = bytearray(352)
+    struct.pack_into("<i", raw, 0, 348)
+    raw[38] = ord("r")
+    struct.pack_into("<8h", raw, 40, len(shape), *shape, *[1] * (7 - len(shape)))
+    struct.pack_into("<hhh", raw, 68, intent, _CODES[dtype], 8 * dtype.itemsize)
+    struct.pack_into("<8f", raw, 76, -1 if left_handed else 1, *spacing, 1, 1, 1, 1)
+    struct.pack_into("<3f", raw, 108, 352, 1, 0)
+    raw[123] = 2  # millimetres
+    struct.pack_into("<2h", raw, 252, 1, 1)
+    struct.pack_into("<6f", raw, 256, *_quaternion(rotation), *ras[:, 3])
+    struct.pack_into("<12f", raw, 280, *ras.ravel())
+    raw[344:348] = b"n+1\0"
+    return bytes(raw)
+
+
+def _quaternion(m):
+    """b, c, d of the rotation, with a >= 0, by the eigenvector that Bar-Itzhack's matrix has for 1."""
+    k = (
+        np.array(
+            [
+                [m[0, 0] - m[1, 1] - m[2, 2], 0, 0, 0],
+                [m[1, 0] + m[0, 1], m[1, 1] - m[0, 0] - m[2, 2], 0, 0],
+                [m[2, 0] + m[0, 2], m[2, 1] + m[1, 2], m[2, 2] - m[0, 0] - m[1, 1], 0],
+                [m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1], m[0, 0] + m[1, 1] + m[2, 2]],
+            ]
+        )
+        / 3
+    )
+    values, vectors = np.linalg.eigh(k)
+    b, c, d, a = vectors[:, np.argmax(values)]
+    return (-b, -c, -d) if a < 0 else (b, c, d)
+
+
+def _write(path, header, values, level):
+    """Whole or not at all. level 0 stores: smooth fields hardly shrink and take long to."""
+    if not path.lower().endswith((".nii", ".nii.gz")):
+        raise ValueError(f"'{path}' is no name of a NIfTI file (.nii, .nii.gz)")
+    temporary = path + ".tmp"
+    try:
+        with open(temporary, "wb") as file:
+            if path.lower().endswith(".gz"):
+                packer = zlib.compressobj(level, zlib.DEFLATED, 31)
+                file.write(packer.compress(header))
+                file.write(packer.compress(values))
+                file.write(packer.flush())
+            else:
+                file.write(header)
+                file.write(values)
+        os.replace(temporary, path)
+    except BaseException:
+        if os.path.exists(temporary):
+            os.remove(temporary)
+        raise
+
+
+def write_nifti_image(path, array, placement):
+    dtype = np.dtype(array.dtype)
+    if dtype == bool:
+        dtype = np.dtype("u1")
+    if dtype.newbyteorder("<") not in _CODES:
+        dtype = np.dtype("f4")
+    values = np.asarray(array, dtype.newbyteorder("<")).ravel(order="F")
+    _write(path, _header_bytes(array.shape, dtype, placement, 0), values.data, 1)
+
+
+def write_nifti_field(path, planes_mm_lps, placement):
+    """planes_mm_lps: (3, k, j, i) in C order, the components x, y, z of LPS millimetres."""
+    planes = np.ascontiguousarray(planes_mm_lps, "<f4")
+    _, k, j, i = planes.shape
+    _write(path, _header_bytes((i, j, k, 1, 3), np.dtype("f4"), placement, _VECTOR), planes.data.cast("B"), 0)
+
+
+def read_nifti_field(path):
+    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size)"""
+    header, values = _read(path)
+    if header.shape[3:5] != [1, 3] or header.intent != _VECTOR:
+        raise OSError(f"cannot read '{path}': it is not a displacement field (x, y, z, 1, 3 with intent 1007)")
+    i, j, k = header.shape[:3]
+    return np.ascontiguousarray(values.reshape(3, k, j, i), np.float32), header.affine, header.spacing
+
+
+def _mat_matrix(name, numbers):
+    return struct.pack("<5i", 0, len(numbers), 1, 0, len(name) + 1) + name.encode() + b"\0" + struct.pack(f"<{len(numbers)}d", *numbers)
+
+
+def write_itk_affine(path, affine_lps, center):
+    """AffineTransform_double_3_3 about a centre (LPS millimetres; the map does not depend on it)."""
+    matrix, offset, center = affine_lps[:3, :3].tolist(), affine_lps[:3, 3].tolist(), np.asarray(center, float)
+    translation = []
+    for row, shift, middle in zip(matrix, offset, center.tolist()):  # in ITK's order of additions
+        value = shift - middle
+        for factor, other in zip(row, center.tolist()):
+            value += factor * other
+        translation.append(value)
+    numbers = [x for row in matrix for x in row] + translation
+    if path.lower().endswith(".mat"):
+        data = _mat_matrix("AffineTransform_double_3_3", numbers) + _mat_matrix("fixed", center.tolist())
+    elif path.lower().endswith((".txt", ".tfm")):
+        text = (
+            "#Insight Transform File V1.0\n#Transform 0\nTransform: AffineTransform_double_3_3\n"
+            f"Parameters: {' '.join(repr(float(x)) for x in numbers)}\n"
+            f"FixedParameters: {' '.join(repr(float(x)) for x in center)}\n"
+        )
+        data = text.encode()
+    else:
+        raise ValueError(f"'{path}' is no name of an affine's file (.mat, .txt, .tfm)")
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def _transforms_of_mat(data, path):
+    """[(kind, parameters, fixed parameters)]"""
+    stream, matrices = io.BytesIO(data), []
+    while head := stream.read(20):
+        if len(head) < 20:
+            raise OSError(f"cannot read '{path}': it ends within a matrix")
+        kind, rows, columns, imaginary, length = struct.unpack("<5i", head)
+        if kind not in (0, 10) or imaginary or not (0 < length < 256 and 0 <= rows * columns < 1000):
+            raise OSError(f"cannot read '{path}': it is no transform of ITK (an FSL matrix is text: regtool convert reads it)")
+        name = stream.read(length).rstrip(b"\0").decode("ascii", "replace")
+        size = 8 if kind == 0 else 4
+        raw = stream.read(size * rows * columns)
+        if len(raw) < size * rows * columns:
+            raise OSError(f"cannot read '{path}': it ends within a matrix")
+        matrices.append((name, np.frombuffer(raw, "<f8" if kind == 0 else "<f4").astype(float)))
+    return [
+        (name, values, matrices[i + 1][1] if i + 1 < len(matrices) else np.zeros(3))
+        for i, (name, values) in enumerate(matrices)
+        if name != "fixed"
+    ]
+
+
+def _transforms_of_text(text, path):
+    out, fields = [], {}
+    for line in text.splitlines():
+        word, _, rest = line.partition(":")
+        fields[word.strip()] = rest
+        if word.strip() == "FixedParameters":
+            try:
+                out.append((fields["Transform"].strip(), np.array(fields["Parameters"].split(), float), np.array(rest.split(), float)))
+            except (KeyError, ValueError) as error:
+                raise OSError(f"cannot read '{path}': a transform in it is damaged ({error})") from error
+    return out
+
+
+def read_itk_affine(path):
+    """4x4, fixed to moving point, LPS millimetres. Translations and affines, or composites of them."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if path.lower().endswith(".mat"):
+        found = _transforms_of_mat(data, path)
+    else:
+        text = data.decode("utf-8", "replace")
+        if not text.startswith("#Insight Transform File"):
+            raise OSError(f"cannot read '{path}': it is no transform of ITK")
+        found = _transforms_of_text(text, path)
+    found = [f for f in found if not f[0].startswith("CompositeTransform")]
+    if not found:
+        raise OSError(f"cannot read '{path}': there is no transform in it")
+    affine = np.eye(4)
+    for kind, numbers, center in found:  # the last is applied first
+        affine = affine @ _itk_matrix(kind, numbers, center, path)
+    if not np.isfinite(affine).all() or np.linalg.det(affine) == 0:
+        raise OSError(f"cannot read '{path}': its affine is singular or not finite")
+    return affine
+
+
+def _itk_matrix(kind, numbers, center, path):
+    affine = np.eye(4)
+    name = kind.split("_")[0]
+    if name == "TranslationTransform" and len(numbers) == 3:
+        affine[:3, 3] = numbers
+    elif name in ("AffineTransform", "MatrixOffsetTransformBase") and len(numbers) == 12 and len(center) == 3:
+        matrix = numbers[:9].reshape(3, 3)
+        affine[:3, :3] = matrix
+        affine[:3, 3] = numbers[9:] + center - matrix @ center
+    elif name == "Euler3DTransform" and len(numbers) == 6 and len(center) >= 3:
+        affine[:3, :3] = _euler(*numbers[:3])
+        affine[:3, 3] = numbers[3:] + center[:3] - affine[:3, :3] @ center[:3]
+    else:
+        raise OSError(f"cannot read '{path}': it holds a {kind}; `regtool convert` makes an AffineTransform or a field of it")
+    return affine
+
+
+def _euler(x, y, z):
+    """ITK's order: Rz Rx Ry."""
+    cx, sx, cy, sy, cz, sz = np.cos(x), np.sin(x), np.cos(y), np.sin(y), np.cos(z), np.sin(z)
+    rx = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
+    ry = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+    rz = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
+    return rz @ rx @ ry
+
+
+def read_by_others(path):
+    """A SimpleITK or nibabel image, whichever is installed and reads it."""
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"cannot read '{path}': there is no such file")
+    tried = []
+    for name in ("SimpleITK", "nibabel"):
+        try:
+            module = sys.modules.get(name) or __import__(name)
+        except ImportError:
+            continue
+        try:
+            return module.ReadImage(path) if name == "SimpleITK" else module.load(path)
+        except Exception as error:
+            tried.append(f"{name}: {str(error).strip().splitlines()[-1] if str(error).strip() else error!r}")
+    raise OSError(f"cannot read '{path}': " + ("; ".join(tried) or "only NIfTI is read without SimpleITK or nibabel; install one of them"))

@@ -1,0 +1,47 @@
+"""Files that appear all or not at all."""
+
+import os
+import tempfile
+
+_WORDS = ("warp", "inverse", "warped", "inversewarped", "report")
+
+
+def chosen(words):
+    """The words of `what`, checked."""
+    if words == "all":
+        return _WORDS
+    found = [w.strip() for w in words.split(",")] if isinstance(words, str) else list(words)
+    for word in found:
+        if word not in _WORDS:
+            raise ValueError(f"what {word!r} is not one of all, {', '.join(_WORDS)}")
+    return found
+
+
+class OutputSet:
+    """Names behind a prefix, written beside their places and moved there by commit()."""
+
+    def __init__(self, prefix):
+        self._folder, self._start = os.path.split(prefix)
+        self._folder = self._folder or "."
+        self._names = []
+
+    def __enter__(self):
+        os.makedirs(self._folder, exist_ok=True)
+        self._staging = tempfile.TemporaryDirectory(prefix=".freeflow-", dir=self._folder)
+        return self
+
+    def __exit__(self, *_):
+        self._staging.cleanup()
+
+    def file(self, name):
+        """Where to write what will be PREFIXname."""
+        self._names.append(name)
+        return os.path.join(self._staging.name, name)
+
+    def commit(self):
+        written = []
+        for name in self._names:
+            path = os.path.join(self._folder, self._start + name)
+            os.replace(os.path.join(self._staging.name, name), path)
+            written.append(path)
+        return written

@@ -1,0 +1,275 @@
+"""Transforms: where points of the fixed image's space lie in the moving image's."""
+
+import os
+
+import numpy as np
+
+from . import _arrays, _native, files
+from .context import Context, context_for
+from .image import Image, flipped
+
+
+def _rows(matrix):
+    return [[float(x) for x in row] for row in matrix]
+
+
+def _lps(matrix_ras, name):
+    try:
+        matrix = np.array(matrix_ras, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} is no 4x4 matrix of numbers: {error}") from error
+    if matrix.shape != (4, 4):
+        raise ValueError(f"{name} must be a 4x4 matrix in millimetres, and its shape is {matrix.shape}")
+    return flipped(matrix)
+
+
+class Transform:
+    """A chain of affines and displacement fields that maps points of the fixed image's space to points of the moving
+    image's, in world millimetres. Images and labels are pulled back through it, from the moving grid to the fixed one;
+    points go forward.
+
+    Made by register(), Transform.read(), Transform.affine() and Transform.field(). `a @ b` applies b first, then a, as
+    with matrices.
+    """
+
+    __array_ufunc__ = None  # numpy shall not take `transform @ matrix` for a product of its own
+
+    def __init__(self, native, inverse=None):
+        self._native = native
+        self._inverse = inverse  # of the registration, where there is one
+
+    @classmethod
+    def affine(cls, matrix_ras, *, context=None):
+        """Of a 4x4 matrix that maps fixed points to moving points, millimetres, RAS."""
+        context = context or Context("cpu")
+        return cls(_native.Transform.of_affine(context._native, _rows(_lps(matrix_ras, "matrix_ras"))))
+
+    @classmethod
+    def identity(cls):
+        return cls.affine(np.eye(4))
+
+    @classmethod
+    def field(cls, displacement_ras, affine_ras, *, context=None):
+        """Of displacements: array of shape (i, j, k, 3), millimetres along right, front and top, added to a point of the
+        fixed space; affine_ras says where the voxels lie. Zero beyond the grid. Copied."""
+        displacement = _arrays.to_numpy(_arrays.recognised(displacement_ras, "displacement_ras"))
+        if displacement.ndim != 4 or displacement.shape[3] != 3:
+            raise ValueError(f"displacement_ras must be of shape (i, j, k, 3), and its shape is {displacement.shape}")
+        grid = Image(np.broadcast_to(np.float32(0), displacement.shape[:3]), affine_ras)
+        planes = np.ascontiguousarray((displacement * [-1, -1, 1]).astype(np.float32).transpose(3, 2, 1, 0))
+        return cls._of_planes(planes, grid._placement, context or Context("cpu"), "displacement_ras")
+
+    @classmethod
+    def _of_planes(cls, planes, placement, context, name):
+        shape = [int(n) for n in planes.shape[:0:-1]]
+        grid = _native.Grid.make(shape, [0, 1, 2], placement, name)
+        return cls(_native.Transform.of_field(_native.Field.of_mm_lps(context._native, planes, grid, name), _rows(np.eye(4))))
+
+    @classmethod
+    def read(cls, *paths, context=None):
+        """Of ITK's files, as ANTs and the programs write them: a displacement field (.nii, .nii.gz), an affine (.mat,
+        .txt, .tfm), or several, listed as antsApplyTransforms lists them (points go through the first one first):
+        Transform.read("1Warp.nii.gz", "0GenericAffine.mat"). Other formats: `regtool convert`."""
+        if not paths:
+            raise TypeError("Transform.read takes at least one path")
+        context = context or Context("cpu")
+        parts = [cls._read_one(path, context) for path in map(os.fspath, paths)]
+        whole = parts[0]
+        for part in parts[1:]:
+            whole = whole._then(part)
+        return whole
+
+    @classmethod
+    def _read_one(cls, path, context):
+        if path.lower().endswith((".mat", ".txt", ".tfm")):
+            return cls(_native.Transform.of_affine(context._native, _rows(files.read_itk_affine(path))))
+        if not path.lower().endswith((".nii", ".nii.gz")):
+            raise ValueError(
+                f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
+            )
+        planes, affine, spacing = files.read_nifti_field(path)
+        where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, spacing, os.path.basename(path))
+        return cls._of_planes(planes, where._placement, context, f"'{path}'")
+
+    def _then(self, other):
+        return Transform(self._native.then(other._native))
+
+    def __matmul__(self, other):
+        if not isinstance(other, Transform):
+            return NotImplemented
+        if self._context.device != other._context.device and not (self.is_affine or other.is_affine):
+            raise ValueError(
+                f"one transform lies on {self._context.device}, the other on {other._context.device}: bring them to one device"
+            )
+        return other._then(self)
+
+    @property
+    def _context(self):
+        made = Context.__new__(Context)
+        made._native = self._native.context
+        return made
+
+    @property
+    def device(self):
+        return self._native.context.device
+
+    @property
+    def is_affine(self):
+        return self._native.is_affine
+
+    @property
+    def affine_ras(self):
+        """4x4: the transform without its fields, fixed point to moving point, millimetres, RAS."""
+        return flipped(np.array(self._native.affine_part_lps))
+
+    def inverse(self):
+        """Moving points to fixed points; fields are inverted on their own grids. What a registration found has its own."""
+        if self._inverse is not None:
+            return Transform(self._inverse, self._native)
+        return Transform(self._native.inverse(), self._native)
+
+    def _placed(self, image, name):
+        """The transform where the image is: affines go anywhere."""
+        if self.is_affine:
+            context = context_for({name: image.array}, None, "auto", 0)
+            if context.device != self.device:
+                return Transform(_native.Transform.of_affine(context._native, self._native.affine_part_lps))
+        return self
+
+    def _like(self, like, image, name="like"):
+        if like is not None:
+            return Image.of(like, name)._grid(name)
+        grid = self._native.grid
+        if grid is None:
+            if image is None:
+                raise ValueError(f"{name} is missing: an affine has no grid of its own, so name an image that has the one you want")
+            return image._grid(name)
+        return grid
+
+    def apply(self, image, like=None, *, interpolation="linear", fill=0.0):
+        """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the grid of the
+        transform's first field, for an affine the image's own): result(x) = image(transform(x)), in one resampling.
+
+        interpolation: "linear", "cubic" or "nearest"; of labels (arrays of integers or bools) "nearest" or "vote": they
+            are never mixed and keep their type, and take "nearest" unless told otherwise.
+        fill: of voxels that fall outside.
+        """
+        image = Image.of(image, "image")
+        if _is_labels(image.array) and interpolation in ("linear", "nearest", "vote", "labels"):
+            by = {"linear": "nearest", "labels": "vote"}.get(interpolation, interpolation)
+            return self._apply_labels(image, like, by, fill)
+        placed = self._placed(image, "image")
+        grid = placed._like(like, image)
+        volume = placed._native.apply(image._volume(placed._context, "image"), grid, interpolation, float(fill))
+        return Image._placed(_arrays.from_native(volume, image.array), grid.placement)
+
+    def _apply_labels(self, image, like, interpolation, fill):
+        placed = self._placed(image, "image")
+        grid = placed._like(like, image)
+        numbers, values, outside = _numbered(image.array, int(fill))
+        labels = _arrays.to_native(numbers, image._placement, placed._context, "image", labels=True)
+        volume = placed._native.apply_labels(labels, grid, interpolation, outside)
+        array = _arrays.from_native(volume, image.array)
+        return Image._placed(_named(array, values, image.array), grid.placement)
+
+    def points(self, xyz, *, frame="ras"):
+        """Where points of the fixed space lie in the moving space: array of shape (n, 3) or (3,), world millimetres, in
+        double. frame: "ras" or "lps", of both. Through the inverse, moving points come to the fixed space."""
+        points = np.asarray(_arrays.to_numpy(_arrays.recognised(xyz, "xyz")), dtype=np.float64)
+        if points.ndim not in (1, 2) or points.shape[-1] != 3:
+            raise ValueError(f"xyz must be of shape (n, 3), and its shape is {points.shape}")
+        if not np.isfinite(points).all():
+            raise ValueError("xyz has numbers that are not finite")
+        if frame not in ("ras", "lps"):
+            raise ValueError(f"frame {frame!r} is not one of 'ras', 'lps'")
+        sign = np.array([-1.0, -1.0, 1.0]) if frame == "ras" else np.ones(3)
+        mapped = self._native.map(np.ascontiguousarray(points.reshape(-1, 3) * sign))
+        return (mapped * sign).reshape(points.shape)
+
+    def jacobian(self, like=None, *, log=False):
+        """An Image of det(d transform / dx), affines included; log: its logarithm, NaN where that is not positive."""
+        image = None if like is None else Image.of(like, "like")
+        grid = self._like(image, image)
+        volume = self._native.jacobian(grid, bool(log))
+        return Image._placed(volume.numpy() if image is None else _arrays.from_native(volume, image.array), grid.placement)
+
+    def displacement(self, like=None, *, frame="ras"):
+        """All of it as displacements on a grid: transform(x) = x + u(x). numpy, (i, j, k, 3), float32, millimetres along
+        right, front and top (frame="lps": left, posterior, superior)."""
+        if frame not in ("ras", "lps"):
+            raise ValueError(f"frame {frame!r} is not one of 'ras', 'lps'")
+        image = None if like is None else Image.of(like, "like")
+        grid = self._like(image, image)
+        planes = _in_array_order(self._native.composed(grid).planes_mm_lps(), grid.axes)
+        mm = planes.transpose(1, 2, 3, 0)
+        return mm * np.array([-1, -1, 1], np.float32) if frame == "ras" else mm
+
+    def numpy(self):
+        """displacement() on the transform's own grid."""
+        return self.displacement()
+
+    def __dlpack__(self, **keywords):
+        return self._only_field().dlpack().__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self._only_field().dlpack().__dlpack_device__()
+
+    def _only_field(self):
+        """In place, without a copy: shape (3, slowest, ..., fastest axis of memory), components in voxels along the axes
+        of memory, the fastest first. Who writes to it changes the transform."""
+        parts = self._native.parts()
+        if len(parts) != 3:
+            raise ValueError(f"the transform has {len(parts) // 2} fields; DLPack shows the one of a transform that has one")
+        return parts[1]
+
+    def write(self, path, *, like=None):
+        """An affine to .mat, .txt or .tfm (ITK's); anything to a displacement field, .nii or .nii.gz, all of it composed
+        on the grid of `like` or of the transform's first field. What a registration found is two files: Registration.save."""
+        path = os.fspath(path)
+        if path.lower().endswith((".mat", ".txt", ".tfm")):
+            if not self.is_affine:
+                raise ValueError(f"'{path}' holds an affine, and the transform has a field: write .nii.gz, or Registration.save()")
+            return files.write_itk_affine(path, np.array(self._native.affine_part_lps), np.zeros(3))
+        grid = self._like(like, None)
+        write_field(path, self._native.composed(grid))
+
+    def __repr__(self):
+        fields = len(self._native.parts()) // 2
+        return f"<freeflow.Transform {'affine' if not fields else f'{fields} field' + 's' * (fields > 1)} on {self.device}>"
+
+
+def _in_array_order(planes, axes):
+    """(3, slowest, ..., fastest) as (3, i, j, k), without a copy."""
+    where = [0, 0, 0]
+    for memory, axis in enumerate(axes):
+        where[axis] = 3 - memory
+    return planes.transpose(0, *where)
+
+
+def write_field(path, field):
+    planes = _in_array_order(field.planes_mm_lps(), field.grid.axes)
+    files.write_nifti_field(path, planes.transpose(0, 3, 2, 1), field.grid.placement)
+
+
+def _is_labels(array):
+    if _arrays.library_of(array) == "torch":
+        return not array.is_floating_point() and not array.is_complex()
+    return array.dtype.kind in "biu"
+
+
+def _numbered(array, background):
+    """Labels as int32: themselves, or where they do not fit their places among the values. (numbers, values, background's)"""
+    if _arrays.library_of(array) == "numpy" and array.dtype.itemsize >= 4 and array.dtype != np.int32:
+        low, high = int(array.min()), int(array.max())
+        if low < -(2**31) or high >= 2**31:
+            values = np.unique(np.append(array.ravel(order="K"), array.dtype.type(background)))
+            return np.searchsorted(values, array).astype(np.int32), values, int(np.searchsorted(values, background))
+    return array, None, background
+
+
+def _named(array, values, like):
+    if values is not None:
+        return values[array]
+    if _arrays.library_of(like) == "torch":
+        return array.to(like.dtype)
+    return array.astype(like.dtype, copy=False)

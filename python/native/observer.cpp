@@ -1,0 +1,58 @@
+#include <freeflow/python/native/observer.h>
+
+namespace nb = nanobind;
+
+namespace freeflow::python {
+
+namespace {
+
+const char* word_of(Stage stage) {
+  switch (stage) {
+    case Stage::linear: return "linear";
+    case Stage::start: return "start";
+    case Stage::nonrigid: return "nonrigid";
+    case Stage::inverse: return "inverse";
+  }
+  return "";
+}
+
+}  // namespace
+
+void PyObserver::on_stage(Stage stage) {
+  stage_ = word_of(stage);
+  report(stage_, 0, 0, 0, 0, 0);
+}
+
+void PyObserver::on_iteration(const LevelRecord& level) {
+  report(stage_, level.level, level.levels, int(level.iterations.size()), level.max_iterations,
+         level.iterations.empty() ? 0 : level.iterations.back().cost);
+}
+
+void PyObserver::on_level_done(const LevelRecord& level) {
+  const int done = int(level.iterations.size());
+  report(stage_, level.level, level.levels, done, done, done ? level.iterations.back().cost : 0);
+}
+
+void PyObserver::report(const char* stage, int level, int levels, int iteration, int iterations,
+                        double cost) {
+  if (!progress_.is_valid() || progress_.is_none()) return;
+  const nb::gil_scoped_acquire gil;
+  if (raised_) return;
+  try {
+    progress_(stage, level, levels, iteration, iterations, cost);
+  } catch (nb::python_error& e) {
+    raised_.emplace(std::move(e));
+  }
+}
+
+bool PyObserver::stop_requested() {
+  const nb::gil_scoped_acquire gil;
+  if (!raised_ && PyErr_CheckSignals() != 0) raised_.emplace();
+  return raised_.has_value();
+}
+
+void PyObserver::rethrow() {
+  if (raised_) throw std::move(*raised_);
+}
+
+}  // namespace freeflow::python

@@ -1,0 +1,118 @@
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+#include <freeflow/python/native/arrays.h>
+
+namespace nb = nanobind;
+
+namespace freeflow::python {
+
+namespace {
+
+std::array<std::int64_t, 3> array_strides(const Grid& grid) {
+  std::array<std::int64_t, 3> strides{};
+  std::int64_t stride = 1;
+  for (int m = 0; m < 3; ++m) {
+    strides[std::size_t(grid.axes[std::size_t(m)])] = stride;
+    stride *= grid.geometry.extent[m];
+  }
+  return strides;
+}
+
+Geometry in_array_order(const Grid& grid) {
+  Geometry g = grid.geometry;
+  int sides[3];
+  for (int m = 0; m < 3; ++m) {
+    const int a = grid.axes[std::size_t(m)];
+    sides[a] = grid.geometry.extent[m];
+    g.spacing[a] = grid.geometry.spacing[m];
+    g.direction.col(a) = grid.geometry.direction.col(m);
+  }
+  g.extent = {sides[0], sides[1], sides[2]};
+  return g;
+}
+
+/// The voxels where they are, kept alive by `self`, as whoever knows DLPack takes them.
+template <class T>
+auto dlpack(nb::handle self) {
+  auto& v = nb::cast<PyVolume<T>&>(self);
+  on(*v.context, [](Context& ctx) { ctx.synchronize(); });  // whatever stream reads them next
+  const Device& device = v.context->context.device();
+  const Grid grid = v.grid();
+  return nb::ndarray<nb::array_api, T, nb::ndim<3>>(
+      v.voxels.view().data, 3, array_shape(grid).data(), self, array_strides(grid).data(),
+      nb::dtype<T>(), device.is_cuda() ? nb::device::cuda::value : nb::device::cpu::value,
+      device.index);
+}
+
+/// In host memory: the voxels themselves, or a copy of a GPU's.
+template <class T>
+auto numpy(nb::handle self) {
+  using Array = nb::ndarray<nb::numpy, T, nb::ndim<3>>;
+  auto& v = nb::cast<PyVolume<T>&>(self);
+  const Grid grid = v.grid();
+  const auto shape = array_shape(grid);
+  const auto strides = array_strides(grid);
+  if (!v.context->context.device().is_cuda())
+    return Array(v.voxels.view().data, 3, shape.data(), self, strides.data());
+  auto host = std::make_unique<std::vector<T>>(
+      on(*v.context, [&](Context& ctx) { return v.voxels.to_host(ctx); }));
+  T* const data = host->data();
+  const nb::capsule owner(host.release(), [](void* p) noexcept {
+    delete static_cast<std::vector<T>*>(p);  // NOLINT(cppcoreguidelines-owning-memory)
+  });
+  return Array(data, 3, shape.data(), owner, strides.data());
+}
+
+template <class T>
+void bind(nb::module_& m, const char* name) {
+  nb::class_<PyVolume<T>>(m, name)
+      .def_static(
+          "of_array",
+          [](const SharedContext& context, const AnyArray<T>& array, const Placement& placement,
+             const std::string& what) { return volume_of<T>(context, array, placement, what); },
+          nb::arg("context"), nb::arg("array"), nb::arg("placement"), nb::arg("what"))
+      .def_prop_ro("context", [](const PyVolume<T>& v) { return v.context; })
+      .def_prop_ro("grid", &PyVolume<T>::grid)
+      .def("numpy", &numpy<T>)
+      .def("dlpack", &dlpack<T>);
+}
+
+}  // namespace
+
+void bind_volume(nb::module_& m) {
+  nb::class_<Placement>(m, "Placement")
+      .def(
+          "__init__",
+          [](Placement* p, const std::array<double, 3>& spacing,
+             const std::array<double, 3>& origin_lps,
+             const std::array<std::array<double, 3>, 3>& direction_lps) {
+            new (p) Placement{spacing, origin_lps, direction_lps};
+          },
+          nb::arg("spacing"), nb::arg("origin_lps"), nb::arg("direction_lps"))
+      .def_ro("spacing", &Placement::spacing)
+      .def_ro("origin_lps", &Placement::origin_lps)
+      .def_ro("direction_lps", &Placement::direction_lps);
+  nb::class_<Grid>(m, "Grid")
+      .def_static("make", &grid_of, nb::arg("shape"), nb::arg("axes"), nb::arg("placement"),
+                  nb::arg("what"))
+      .def_prop_ro("shape", &array_shape)
+      .def_ro("axes", &Grid::axes)
+      .def_prop_ro("placement", &placement_of)
+      .def(
+          "covers",
+          [](const Grid& a, const Grid& b) {
+            return same_grid(in_array_order(a), in_array_order(b));
+          },
+          nb::arg("other"));
+  bind<float>(m, "Volume");
+  bind<std::int32_t>(m, "LabelVolume");
+}
+
+}  // namespace freeflow::python

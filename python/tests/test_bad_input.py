@@ -1,0 +1,149 @@
+"""What cannot be used ends in an exception whose sentence names the argument."""
+
+import numpy as np
+import pytest
+from phantom import AFFINE, brain
+
+import freeflow
+
+GOOD = brain(0, (12, 14, 10))
+
+
+def affine_with(value, row=0, column=0):
+    affine = np.array(AFFINE)
+    affine[row, column] = value
+    return affine
+
+
+@pytest.mark.parametrize(
+    "array, affine, error, words",
+    [
+        (GOOD[0], AFFINE, ValueError, "array has 2 dimensions"),
+        (GOOD[None], AFFINE, ValueError, "channels"),
+        (GOOD[:0], AFFINE, ValueError, "no voxels"),
+        (GOOD.astype(object), AFFINE, TypeError, "array"),
+        ("nowhere.nii.gz", AFFINE, TypeError, "array must be an image or an array of numbers"),
+        (GOOD, affine_with(np.nan), ValueError, "affine_ras has numbers that are not finite"),
+        (GOOD, affine_with(np.inf, 1, 3), ValueError, "affine_ras has numbers that are not finite"),
+        (GOOD, affine_with(0), ValueError, "affine_ras"),
+        (GOOD, affine_with(1, 0, 1), ValueError, "sheared"),
+        (GOOD, affine_with(1, 3, 0), ValueError, "last row"),
+        (GOOD, np.eye(3), ValueError, "4x4"),
+        (GOOD, "RAS", TypeError, "affine_ras"),
+    ],
+)
+def test_images(array, affine, error, words):
+    with pytest.raises(error, match=words):
+        freeflow.Image(array, affine)
+
+
+def mask(value=1, shape=GOOD.shape):
+    return np.full(shape, value, np.uint8)
+
+
+@pytest.mark.parametrize(
+    "arguments, error, words",
+    [
+        ({"fixed": GOOD.astype(complex)}, TypeError, "fixed has the dtype complex128"),
+        ({"fixed": GOOD[0]}, ValueError, "fixed has 2 dimensions"),
+        ({"moving": 3}, ValueError, "moving has 0 dimensions"),
+        ({"moving": None}, TypeError, "moving"),
+        ({"moving": "nowhere.nii.gz"}, OSError, "nowhere"),
+        ({"moving": np.full(GOOD.shape, np.nan, np.float32)}, ValueError, "moving has no voxel with a value"),
+        ({"moving": np.zeros(GOOD.shape, np.float32)}, freeflow.RegistrationError, "moving"),
+        ({"fixed": [GOOD, GOOD]}, ValueError, "fixed has 2 channels"),
+        ({"fixed": [GOOD, GOOD[1:]], "moving": [GOOD, GOOD]}, ValueError, r"fixed\[1\] lies on another grid"),
+        ({"fixed_mask": mask(0)}, ValueError, "fixed_mask has no voxel"),
+        ({"fixed_mask": mask()[0]}, ValueError, "fixed_mask has 2 dimensions"),
+        ({"moving_mask": mask(shape=(3, 3, 3))}, ValueError, "moving_mask"),
+        ({"model": "thin plate"}, ValueError, "model 'thin plate'"),
+        ({"similarity": "psnr"}, ValueError, "similarity 'psnr'"),
+        ({"similarity": 3}, ValueError, "similarity must be a word"),
+        ({"bending": 1}, ValueError, "bending is no option of model='flow'"),
+        ({"model": "ffd", "bending": -1}, ValueError, "^bending must lie"),
+        ({"model": "ffd", "bending": "much"}, ValueError, "bending must be a number"),
+        ({"model": "ffd", "spacing": "8parsec"}, ValueError, "spacing '8parsec'"),
+        ({"levels": 2.5}, ValueError, "levels must be a whole number"),
+        ({"levels": True}, ValueError, "levels must be a whole number"),
+        ({"levels": 99}, ValueError, "levels"),
+        ({"levels": 2, "iterations": [3, 3, 3]}, ValueError, "iterations"),
+        ({"iterations": "100x50"}, ValueError, "iterations must be a whole number or a list"),
+        ({"init": "middle"}, ValueError, "init 'middle'"),
+        ({"init": np.eye(4)}, TypeError, "init must be"),
+        ({"init": freeflow.Transform.field(np.zeros((4, 4, 4, 3)), AFFINE), "model": "affine"}, ValueError, "init has a displacement"),
+        ({"clip": (3, 2)}, ValueError, "clip must be"),
+        ({"clip": 3}, TypeError, "clip must be"),
+        ({"device": "tpu"}, ValueError, "tpu"),
+        ({"device": "cuda:77"}, (ValueError, freeflow.DeviceError), "cuda:77"),
+        ({"threads": -1}, ValueError, "threads"),
+        ({"threads": 1.5}, TypeError, "threads"),
+        ({"context": "cpu"}, TypeError, "context must be a freeflow.Context"),
+        ({"progress": 3}, TypeError, "progress must be"),
+        ({"interpolation": "sinc"}, ValueError, "interpolation 'sinc'"),
+    ],
+)
+def test_registrations(arguments, error, words):
+    with pytest.raises(error, match=words):
+        freeflow.register(**{"fixed": GOOD, "moving": GOOD, **arguments})
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda t: t.points([[1, 2]]), ValueError, "xyz must be of shape"),
+        (lambda t: t.points([[1, 2, np.nan]]), ValueError, "xyz has numbers that are not finite"),
+        (lambda t: t.points([[1, 2, 3]], frame="voxel"), ValueError, "frame 'voxel'"),
+        (lambda t: t.apply(GOOD, interpolation="sinc"), ValueError, "interpolation 'sinc'"),
+        (lambda t: t.apply(GOOD[0]), ValueError, "image has 2 dimensions"),
+        (lambda t: t.jacobian(), ValueError, "like is missing"),
+        (lambda t: t.write("t.xyz"), ValueError, "t.xyz|like"),
+        (lambda t: t @ np.eye(4), TypeError, "unsupported|ufunc"),
+        (lambda t: freeflow.Transform.affine(np.zeros((4, 4))), ValueError, "affine"),
+        (lambda t: freeflow.Transform.affine(affine_with(np.nan)), ValueError, "not finite"),
+        (lambda t: freeflow.Transform.field(np.zeros((4, 4, 4)), AFFINE), ValueError, "displacement_ras must be of shape"),
+        (lambda t: freeflow.Transform.field(np.full((4, 4, 4, 3), np.nan), AFFINE), ValueError, "displacement_ras has numbers"),
+        (lambda t: freeflow.Transform.read("t.h5"), ValueError, "regtool convert"),
+        (lambda t: freeflow.Transform.read("nowhere.mat"), OSError, "nowhere.mat"),
+        (lambda t: freeflow.denoise_surface(GOOD[0]), ValueError, "surface has 2 dimensions"),
+        (lambda t: freeflow.denoise_surface(mask()), ValueError, "surface"),
+        (lambda t: freeflow.denoise_surface(np.abs(GOOD)), ValueError, "surface holds values of one sign"),
+        (lambda t: freeflow.denoise_surface(mask(), patch=4), ValueError, "surface|patch"),
+        (lambda t: freeflow.Context("cpu", stream=5), ValueError, "stream goes with a CUDA device"),
+        (lambda t: freeflow.Context("cuda:99"), (ValueError, freeflow.DeviceError), "cuda:99"),
+        (lambda t: freeflow.Context("cpu", stream="fast"), TypeError, "stream is a str"),
+    ],
+)
+def test_other_calls(call, error, words):
+    with pytest.raises(error, match=words):
+        call(freeflow.Transform.identity())
+
+
+@pytest.mark.parametrize(
+    "name, content", [("a.nii.gz", b""), ("a.nii.gz", b"\x1f\x8b\x08\0junk"), ("a.nii", b"x" * 400), ("a.nii", b"\0" * 1000)]
+)
+def test_damaged_files(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    for read in (freeflow.Image.read, freeflow.Transform.read):
+        with pytest.raises(OSError, match=name):
+            read(path)
+
+
+def test_truncated_files(tmp_path):
+    path = tmp_path / "b.nii.gz"
+    freeflow.Image(GOOD, AFFINE).write(path)
+    whole = path.read_bytes()
+    for length in (0, 5, 100, 200, len(whole) // 2, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(OSError, match="b.nii.gz"):
+            freeflow.Image.read(path)
+
+
+def test_nothing_of_a_failed_save_is_left(tmp_path):
+    result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
+    with pytest.raises(ValueError, match="what 'wrap'"):
+        result.save(tmp_path / "x_", what="wrap")
+    result.report["odd"] = {(1, 2): 3}  # no key of JSON
+    with pytest.raises(TypeError):
+        result.save(tmp_path / "x_")
+    assert list(tmp_path.iterdir()) == []

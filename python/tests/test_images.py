@@ -1,0 +1,135 @@
+"""What an image may be, and that arrays stay where they are."""
+
+import numpy as np
+import pytest
+from phantom import AFFINE, brain
+
+import freeflow
+
+
+def native(array):
+    return freeflow.Image(array, AFFINE)._volume(freeflow.Context("cpu"))
+
+
+@pytest.mark.parametrize(
+    "change", [np.asfortranarray, np.ascontiguousarray, lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2)]
+)
+def test_float32_is_used_in_place_in_any_order(change):
+    array = change(brain(0))
+    seen = native(array).numpy()
+    assert np.shares_memory(array, seen) and np.array_equal(array, seen) and seen.strides == array.strides
+
+
+@pytest.mark.parametrize("kind", ["f8", ">f4", "f2", "i2", "u1", "?", "i8"])
+def test_other_types_are_converted(kind):
+    array = (brain(0) > 50).astype(kind)
+    assert np.array_equal(native(array).numpy(), array.astype("f4"))
+
+
+def test_read_only_arrays_are_used_in_place():
+    array = brain(0)
+    array.flags.writeable = False
+    assert np.shares_memory(array, native(array).numpy())
+
+
+def test_an_array_lives_as_long_as_what_refers_to_it():
+    volume = native(brain(0))
+    junk = [np.full(brain(0).shape, 7, "f4") for _ in range(5)]
+    assert np.array_equal(volume.numpy(), brain(0)) and junk
+    seen = volume.numpy()
+    del volume
+    assert np.array_equal(seen, brain(0))
+
+
+def test_views_and_sides_of_one_voxel():
+    for array in (brain(0)[::2], brain(0)[:, ::-1], brain(0)[3:9, 4:20], brain(0)[:, :, :1], np.broadcast_to(np.float32(3), (4, 5, 6))):
+        assert np.array_equal(native(array).numpy(), array)
+
+
+def test_placement_is_kept():
+    image = freeflow.Image(brain(0), AFFINE)
+    assert np.allclose(image.affine_ras, AFFINE, atol=1e-12) and image.spacing_mm == (2, 2, 2.5)
+    assert np.array_equal(freeflow.Image(brain(0)).affine_ras, np.eye(4))
+
+
+def test_nifti_round_trip(tmp_path):
+    turned = np.array(AFFINE)
+    turned[:3, :3] = np.array([[0, -1, 0], [0.6, 0, 0.8], [0.8, 0, -0.6]]) @ AFFINE[:3, :3]
+    for name, array in (("a.nii", brain(0)), ("b.nii.gz", brain(0).astype("i2")), ("c.nii.gz", brain(0) > 50)):
+        freeflow.Image(array, turned).write(tmp_path / name)
+        read = freeflow.Image.read(tmp_path / name)
+        assert np.array_equal(read.array, array) and np.allclose(read.affine_ras, turned, atol=1e-5)
+
+
+def test_nifti_as_nibabel_reads_it(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    turned = np.array(AFFINE)
+    turned[:3, :3] = np.array([[0, -1, 0], [0.6, 0, 0.8], [0.8, 0, -0.6]]) @ AFFINE[:3, :3]
+    freeflow.Image(brain(0), turned).write(tmp_path / "ours.nii.gz")
+    theirs = nibabel.load(tmp_path / "ours.nii.gz")
+    assert np.array_equal(theirs.get_fdata(dtype="f4"), brain(0))
+    assert np.allclose(theirs.affine, turned, atol=1e-5) and np.allclose(theirs.get_qform(), turned, atol=1e-4)
+    for kind, scaled in (("i2", True), ("f4", False), ("f8", False), ("u1", False)):
+        image = nibabel.Nifti1Image(brain(0).astype(kind), turned)
+        if scaled:
+            image.header.set_slope_inter(0.5, 3)
+        nibabel.save(image, tmp_path / "theirs.nii.gz")
+        loaded = nibabel.load(tmp_path / "theirs.nii.gz")
+        ours = freeflow.Image.read(tmp_path / "theirs.nii.gz")
+        assert np.allclose(ours.numpy(), loaded.get_fdata(), rtol=1e-6) and np.allclose(ours.affine_ras, loaded.affine, atol=1e-6)
+        assert np.array_equal(freeflow.Image.of(loaded).numpy().astype("f4"), ours.numpy().astype("f4"))
+    qform_only = nibabel.Nifti1Image(brain(0), None)
+    qform_only.header.set_qform(turned, 1)
+    qform_only.header.set_sform(None, 0)
+    nibabel.save(qform_only, tmp_path / "q.nii")
+    assert np.allclose(freeflow.Image.read(tmp_path / "q.nii").affine_ras, nibabel.load(tmp_path / "q.nii").affine, atol=1e-5)
+    back = freeflow.Image(brain(0), turned).to_nibabel()
+    assert np.allclose(back.affine, turned) and np.array_equal(np.asanyarray(back.dataobj), brain(0))
+
+
+def test_simpleitk_images_are_used_in_place():
+    sitk = pytest.importorskip("SimpleITK")
+    given = freeflow.Image(brain(0), AFFINE).to_sitk()
+    image = freeflow.Image.of(given)
+    assert np.array_equal(image.numpy(), brain(0)) and np.allclose(image.affine_ras, AFFINE)
+    assert np.allclose(given.TransformIndexToPhysicalPoint((3, 4, 5)), np.array([-1, -1, 1]) * (AFFINE @ [3, 4, 5, 1])[:3])
+    view = np.shares_memory(image._volume(freeflow.Context("cpu")).numpy(), image.array)
+    del given
+    assert view and np.array_equal(image.numpy(), brain(0))
+    with pytest.raises(ValueError, match="components"):
+        freeflow.Image.of(sitk.Image([4, 4, 4], sitk.sitkVectorFloat32, 3))
+
+
+def test_infinities_count_as_no_value():
+    moving = brain(1)
+    moving[0, 0, 0] = np.inf
+    result = freeflow.register(brain(0), moving, levels=1, iterations=2)
+    assert result.report["moving"]["voxels_without_value"] == 1
+    assert np.isinf(moving[0, 0, 0]) and np.isfinite(result.warped.numpy()).all()
+
+
+def test_padding_is_left_out_with_a_warning():
+    padded = [np.where(np.arange(36)[:, None, None] < 3, np.float32(-2000), a) for a in (brain(0), brain(1))]
+    with pytest.warns(UserWarning, match="fixed is padded with -2000"):
+        result = freeflow.register(*padded, levels=1, iterations=2)
+    missing = [np.where(a == -2000, np.nan, a) for a in padded]
+    same = freeflow.register(*missing, levels=1, iterations=2, background=12345)
+    assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+
+
+@pytest.fixture
+def torch():
+    return pytest.importorskip("torch")
+
+
+def test_torch_tensors_are_used_in_place(torch):
+    tensor = torch.from_numpy(np.ascontiguousarray(brain(0)))
+    assert np.shares_memory(native(tensor).numpy(), tensor.numpy())
+    result = freeflow.register(tensor.requires_grad_(), torch.from_numpy(brain(1)), levels=1, iterations=2, device="cpu")
+    assert isinstance(result.warped.array, torch.Tensor) and result.warped.array.shape == tensor.shape
+    with pytest.raises(ValueError, match="meta"):
+        freeflow.register(torch.empty((4, 4, 4), device="meta"), tensor)
+    with pytest.raises(TypeError, match="complex"):
+        freeflow.register(torch.zeros((4, 4, 4), dtype=torch.complex64), tensor)
+    out = result.transform.apply(freeflow.Image(torch.ones(tensor.shape, dtype=torch.int64)))
+    assert out.array.dtype == torch.int64

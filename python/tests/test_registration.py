@@ -1,0 +1,181 @@
+"""Registrations: results, progress, interruption, threads, memory."""
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from phantom import AFFINE, SHAPE, brain, labels
+
+import freeflow
+
+QUICK = {"levels": 1, "iterations": 4, "device": "cpu"}
+SMALL = (16, 18, 14)
+
+
+def images(*seeds):
+    return [freeflow.Image(brain(s), AFFINE) for s in seeds]
+
+
+def error(a, b):
+    return np.abs(a.numpy().astype(float) - b.numpy()).mean()
+
+
+@pytest.mark.parametrize("model", ["flow", "ffd", "fluid", "demons", "rigid", "similarity", "scaled", "affine"])
+def test_every_model_brings_the_images_together(model):
+    fixed, moving = images(0, 1)
+    options = {"similarity": "ssd"} if model == "demons" else {}
+    result = freeflow.register(fixed, moving, model, levels=2, device="cpu", **options)
+    gain = error(fixed, result.warped) / error(fixed, moving)
+    assert gain < (0.9 if model in ("flow", "ffd", "fluid", "demons") else 1.1)  # NMI is no mean difference
+    assert error(moving, result.inverse_warped) < error(fixed, moving)
+    assert result.transform.is_affine == (model in ("rigid", "similarity", "scaled", "affine"))
+    json.dumps(result.report)
+
+
+def test_labels_follow():
+    fixed, moving = images(0, 1)
+    result = freeflow.register(fixed, moving, device="cpu")
+    carried = result.transform.apply(freeflow.Image(labels(1), AFFINE)).numpy()
+    agree = [(carried == n)[labels(0) == n].mean() for n in (1, 2, 3)]
+    before = [(labels(1) == n)[labels(0) == n].mean() for n in (1, 2, 3)]
+    assert np.mean(agree) > np.mean(before) + 0.02
+
+
+def test_masks_init_and_channels():
+    fixed, moving = images(0, 1)
+    mask = brain(0) > 20
+    freeflow.register(
+        fixed, moving, fixed_mask=mask, moving_mask=freeflow.Image(np.ascontiguousarray(brain(1) > 20), AFFINE), init="moments", **QUICK
+    )
+    two = freeflow.register(
+        [fixed, freeflow.Image(brain(0) ** 2, AFFINE)], [moving, freeflow.Image(brain(1) ** 2, AFFINE)], channel_weights=[1, 0.5], **QUICK
+    )
+    assert len(two.warped_channels) == 2
+    features = freeflow.Image.channels(np.stack([brain(0), brain(1)]), AFFINE)
+    assert len(features) == 2 and features[1].shape == SHAPE
+    coarse = freeflow.Image(np.ones((9, 10, 8), np.uint8), AFFINE @ np.diag([4, 4, 4, 1]))
+    with pytest.warns(UserWarning, match="fixed_mask lies on another grid"):
+        freeflow.register(fixed, moving, fixed_mask=coarse, **QUICK)
+
+
+def test_progress_is_told_and_may_stop():
+    told = []
+    freeflow.register(*images(0, 1), progress=lambda *what: told.append(what), levels=2, iterations=5, device="cpu")
+    assert {stage for stage, *_ in told} >= {"linear", "nonrigid", "inverse"}
+    assert max(iteration for stage, level, _, iteration, *_ in told if stage == "nonrigid") >= 5
+
+    def stop(*_):
+        raise LookupError("enough")
+
+    with pytest.raises(LookupError, match="enough"):
+        freeflow.register(*images(0, 1), progress=stop)
+    freeflow.register(*images(0, 1), progress=True, **QUICK)
+
+
+def test_control_c_ends_the_work(tmp_path):
+    code = (
+        "import freeflow, numpy as np, sys\nprint('go', flush=True)\n"
+        "a = np.random.default_rng(0).random((120, 120, 120), np.float32)\n"
+        "try:\n    freeflow.register(a, a[::-1], 'ffd', iterations=100000, linear='none', start='none', device='cpu')\n"
+        "except KeyboardInterrupt:\n    print('interrupted')\n"
+    )
+    run = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    )
+    run.stdout.readline()
+    time.sleep(2.0)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=30)
+    assert out.strip() == "interrupted" and run.returncode == 0
+
+
+def test_other_threads_run_meanwhile():
+    count, done = 0, threading.Event()
+
+    def work():
+        freeflow.register(*images(0, 1), threads=1, device="cpu")
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        count += 1
+        time.sleep(0.001)
+    thread.join()
+    assert count > 20
+
+
+def test_threads_share_a_context():
+    context, results = freeflow.Context("cpu"), []
+
+    def work():
+        results.append(freeflow.register(*images(0, 1), levels=1, iterations=4, context=context))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(np.array_equal(r.transform.numpy(), results[0].transform.numpy()) for r in results) and len(results) == 3
+
+
+def test_many():
+    pairs = [(brain(0, SMALL), brain(s, SMALL)) for s in (1, 2)] + [{"fixed": brain(0, SMALL), "moving": np.zeros(SMALL, np.float32)}]
+    told = []
+    results = list(freeflow.register_many(pairs, keep_going=True, progress=lambda n, r: told.append(n), **QUICK))
+    assert told == [1, 2, 3] and isinstance(results[2], freeflow.RegistrationError)
+    alone = freeflow.register(*pairs[1], **QUICK)
+    assert np.array_equal(results[1].transform.numpy(), alone.transform.numpy())
+    with pytest.raises(freeflow.RegistrationError):
+        list(freeflow.register_many(pairs, **QUICK))
+
+
+def resident_kib():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+def test_memory_does_not_grow():
+    fixed, moving = brain(0, SMALL), brain(1, SMALL)
+
+    def once(n):
+        result = freeflow.register(
+            fixed.copy(), moving.copy(), levels=1, iterations=1, linear="none", start="none", device="cpu", threads=1
+        )
+        result.warped, result.inverse_warped, result.transform.displacement(), result.transform.points([[0, 0, 0]])
+        if n % 20 == 0:
+            with pytest.raises(ValueError):
+                freeflow.register(fixed, moving, bending=1)
+
+    for n in range(40):
+        once(n)
+    gc.collect()
+    before = resident_kib()
+    for n in range(200):
+        once(n)
+    gc.collect()
+    one_result = fixed.nbytes * 8 // 1024
+    assert resident_kib() - before < 40 * one_result  # a leak of one volume in each would be 25 volumes more
+
+
+def test_plot(tmp_path):
+    pytest.importorskip("matplotlib")
+    freeflow.register(*images(0, 1), **QUICK).plot(tmp_path / "p.png", axis=1)
+    assert (tmp_path / "p.png").stat().st_size > 10000
+
+
+def test_only_what_is_asked_for_is_written(tmp_path):
+    result = freeflow.register(*images(0, 1), **QUICK)
+    paths = result.save(tmp_path / "new" / "x_", what="warp,report")
+    assert sorted(os.path.basename(p) for p in paths) == ["x_0GenericAffine.mat", "x_1Warp.nii.gz", "x_report.json"]
+    assert sorted(p.name for p in (tmp_path / "new").iterdir()) == sorted(os.path.basename(p) for p in paths)
+    read = freeflow.Transform.read(paths[1], paths[0])
+    points = np.random.default_rng(0).uniform(-20, 20, (50, 3))
+    assert np.abs(read.points(points) - result.transform.points(points)).max() < 1e-4

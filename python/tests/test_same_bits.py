@@ -1,0 +1,106 @@
+"""What Python computes has the bits of the programs' files."""
+
+import json
+import subprocess
+
+import numpy as np
+import pytest
+from phantom import AFFINE, brain
+
+import freeflow
+from freeflow import files
+
+
+def rotated():
+    """Voxels of 2 x 2 x 2.5 mm turned by 20 degrees about two axes."""
+    c, s = np.cos(0.35), np.sin(0.35)
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+    affine = np.array(AFFINE)
+    affine[:3, :3] = turn @ affine[:3, :3]
+    return affine
+
+
+@pytest.mark.parametrize(
+    "model, name, options, flags",
+    [
+        ("flow", "fluidreg", {}, []),
+        (
+            "flow",
+            "fluidreg",
+            {"symmetric": True, "iterations": [8, 6, 4, 2], "init": "center"},
+            ["--symmetric", "--iterations", "8x6x4x2", "--init", "center"],
+        ),
+        (
+            "fluid",
+            "fluidreg",
+            {"levels": 2, "iterations": 8, "kl": 0.2},
+            ["--model", "fluid", "--levels", "2", "--iterations", "8", "--kl", "0.2"],
+        ),
+        (
+            "demons",
+            "fluidreg",
+            {"similarity": "ssd", "iterations": 6, "sigma_field": "1.5mm"},
+            ["--model", "demons", "-s", "ssd", "--iterations", "6", "--sigma-field", "1.5mm"],
+        ),
+        ("ffd", "ffdreg", {"spacing": "8mm", "similarity": "nmi", "clip": (5, 120)}, ["--spacing", "8mm", "-s", "nmi", "--clip", "5,120"]),
+        ("rigid", "linreg", {}, ["--dof", "6"]),
+        ("affine", "linreg", {"similarity": "lncc+0.3nmi"}, ["-s", "lncc+0.3nmi"]),
+    ],
+)
+def test_files_are_the_programs(program, tmp_path, model, name, options, flags):
+    prefix = str(tmp_path / "program_")
+    for which, seed in (("f", 0), ("m", 1)):
+        freeflow.Image(brain(seed, shift=1 if which == "m" else 0), AFFINE).write(str(tmp_path / f"{which}.nii.gz"))
+    subprocess.run(
+        [program(name), "-f", str(tmp_path / "f.nii.gz"), "-m", str(tmp_path / "m.nii.gz"), "-o", prefix, "-q", "--device", "cpu", *flags],
+        check=True,
+    )
+    result = freeflow.register(str(tmp_path / "f.nii.gz"), str(tmp_path / "m.nii.gz"), model, device="cpu", **options)
+    written = result.save(str(tmp_path / "python_"))
+    assert len(written) == (4 if name == "linreg" else 6)
+    for path in written:
+        theirs = path.replace("python_", "program_")
+        if path.endswith(".json"):
+            assert_reports_agree(json.load(open(theirs)), json.load(open(path)))
+        elif path.endswith(".mat"):
+            assert open(theirs, "rb").read() == open(path, "rb").read(), path
+        else:
+            (_, one), (_, other) = files._read(theirs), files._read(path)
+            assert np.array_equal(one, other), path
+
+
+def assert_reports_agree(theirs, ours):
+    assert set(theirs) - {"memory_bytes", "inverse_unfolding"} <= set(ours)
+    assert [level["iterations"] for level in theirs["levels"]] == [level["iterations"] for level in ours["levels"]]
+    for key in ("jacobian", "overlap_fraction", "inverse_residual_voxels"):
+        assert theirs.get(key) == ours.get(key), key
+
+
+def voxels_of(transform):
+    """The field in voxels along the array's axes: its bits."""
+    field = transform._native.parts()[1]
+    axes = list(field.grid.axes)
+    planes = np.from_dlpack(field.dlpack()).transpose(0, *[3 - axes.index(a) for a in range(3)])
+    return planes[[axes.index(a) for a in range(3)]]
+
+
+@pytest.mark.parametrize("affine", [AFFINE, rotated()])
+def test_memory_order_changes_no_bit(affine):
+    fixed, moving = brain(0), brain(1)
+    expected = freeflow.register(freeflow.Image(fixed, affine), freeflow.Image(moving, affine), levels=2, iterations=5)
+    for change in (
+        np.ascontiguousarray,
+        lambda a: np.repeat(a.astype(">f8"), 2, 0)[::2],
+        lambda a: np.ascontiguousarray(a.transpose(1, 0, 2)).transpose(1, 0, 2),
+    ):
+        got = freeflow.register(freeflow.Image(change(fixed), affine), freeflow.Image(change(moving), affine), levels=2, iterations=5)
+        assert np.array_equal(voxels_of(got.transform), voxels_of(expected.transform))
+        assert np.array_equal(voxels_of(got.transform.inverse()), voxels_of(expected.transform.inverse()))
+        # Sampling adds up along the axes of memory.
+        assert np.allclose(got.warped.numpy(), expected.warped.numpy(), atol=2e-4)
+        assert np.allclose(got.inverse_warped.numpy(), expected.inverse_warped.numpy(), atol=2e-4)
+
+
+def test_threads_and_repeats_change_no_bit():
+    one, two = (freeflow.register(brain(0), brain(1), "ffd", levels=2, iterations=5, threads=n, device="cpu") for n in (1, 2))
+    assert np.array_equal(one.transform.numpy(), two.transform.numpy())

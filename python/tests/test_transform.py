@@ -1,0 +1,165 @@
+"""Transforms against oracles in numpy."""
+
+import numpy as np
+import pytest
+from phantom import AFFINE, SHAPE, brain, labels
+
+import freeflow
+
+TURN = np.array([[0.98, -0.17, 0.05, 3], [0.18, 1.03, -0.04, -2], [-0.03, 0.06, 0.95, 1.5], [0, 0, 0, 1]])
+
+
+def smooth_field(shape=SHAPE, size=2.0):
+    """(i, j, k, 3), millimetres RAS, zero at the border."""
+    i, j, k = np.meshgrid(*[np.linspace(0, np.pi, n) for n in shape], indexing="ij")
+    bump = np.sin(i) * np.sin(j) * np.sin(k)
+    return (size * np.stack([bump * np.cos(j), -bump * np.sin(2 * k), bump * np.cos(i + k)], axis=-1)).astype(np.float32)
+
+
+def voxels_of(xyz, affine=AFFINE):
+    inverse = np.linalg.inv(affine)
+    return xyz @ inverse[:3, :3].T + inverse[:3, 3]
+
+
+def world_of(index, affine=AFFINE):
+    return index @ affine[:3, :3].T + affine[:3, 3]
+
+
+def trilinear(array, at):
+    """Of an array (i, j, k[, c]) at voxels `at` (..., 3) inside it."""
+    low = np.clip(np.floor(at).astype(int), 0, np.array(array.shape[:3]) - 2)
+    part = at - low
+    total = 0
+    for corner in np.ndindex(2, 2, 2):
+        weight = np.prod(np.where(corner, part, 1 - part), axis=-1)
+        value = array[tuple(np.moveaxis(low + corner, -1, 0))]
+        total = total + (weight[..., None] if array.ndim == 4 else weight) * value
+    return total
+
+
+def grid_points(shape=SHAPE):
+    return np.stack(np.meshgrid(*[np.arange(n) for n in shape], indexing="ij"), axis=-1).astype(float)
+
+
+def inner_points(count=200):
+    return world_of(np.random.default_rng(0).uniform(4, np.array(SHAPE) - 6, (count, 3)))
+
+
+def chain():
+    return freeflow.Transform.affine(TURN) @ freeflow.Transform.field(smooth_field(), AFFINE)
+
+
+def expected_points(xyz):
+    moved = xyz + trilinear(smooth_field().astype(float), voxels_of(xyz))
+    return moved @ TURN[:3, :3].T + TURN[:3, 3]
+
+
+def test_points_go_through_field_and_affine():
+    xyz = inner_points()
+    assert np.abs(chain().points(xyz) - expected_points(xyz)).max() < 1e-5
+    assert np.abs(chain().points(xyz * [-1, -1, 1], frame="lps") * [-1, -1, 1] - expected_points(xyz)).max() < 1e-5
+    assert chain().points(xyz[0]).shape == (3,)
+    assert chain().points(np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_inverse_brings_points_back():
+    xyz = inner_points()
+    assert np.abs(chain().inverse().points(chain().points(xyz)) - xyz).max() < 0.05
+
+
+def test_composition_is_one_after_the_other():
+    xyz = inner_points()
+    both = chain() @ chain()
+    assert np.abs(both.points(xyz) - chain().points(chain().points(xyz))).max() < 1e-9
+
+
+@pytest.mark.parametrize("order", ["F", "C"])
+def test_apply_samples_the_image(order):
+    image = freeflow.Image(np.array(brain(1), order=order), AFFINE)
+    warped = chain().apply(image, image, fill=-7).numpy()
+    at = voxels_of(expected_points(world_of(grid_points())))
+    inside = ((at > 0.01) & (at < np.array(SHAPE) - 1.01)).all(axis=-1)
+    assert np.abs(warped - trilinear(brain(1).astype(float), at))[inside].max() < 2e-3
+    outside = ((at < -0.6) | (at > np.array(SHAPE) - 0.4)).any(axis=-1)
+    assert inside.sum() > 20000 and outside.sum() > 100
+    assert (warped[outside] == -7).all()
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64, bool])
+def test_labels_keep_their_type_and_values(kind):
+    given = labels(1).astype(kind)
+    out = chain().apply(freeflow.Image(given, AFFINE), freeflow.Image(brain(0), AFFINE)).numpy()
+    assert out.dtype == kind and set(np.unique(out)) <= set(np.unique(given)) | {0}
+    at = np.floor(voxels_of(expected_points(world_of(grid_points()))) + 0.5).astype(int)
+    inside = ((at >= 0) & (at < SHAPE)).all(axis=-1)
+    expected = np.where(inside, given[tuple(np.moveaxis(np.clip(at, 0, np.array(SHAPE) - 1), -1, 0))], 0)
+    assert (out != expected).mean() < 1e-3  # beside the middle between two voxels
+
+
+def test_labels_beyond_32_bits():
+    given = np.where(labels(1) == 2, 2**40 + 1, labels(1).astype(np.int64))
+    out = freeflow.Transform.identity().apply(freeflow.Image(given, AFFINE)).numpy()
+    assert np.array_equal(out, given)
+
+
+def test_vote_differs_from_nearest_at_edges_alone():
+    image = freeflow.Image(labels(1), AFFINE)
+    nearest, vote = (chain().apply(image, interpolation=i).numpy() for i in ("nearest", "vote"))
+    assert 0 < (nearest != vote).mean() < 0.1
+
+
+def test_jacobian_is_the_determinant():
+    whole = chain().jacobian().numpy()
+    mapped = expected_points(world_of(grid_points()[1:-1, 1:-1, 1:-1])[None])[0]
+    columns = [np.gradient(mapped, s, axis=a) for a, s in enumerate((2.0, 2.0, 2.5))]
+    determinant = np.linalg.det(np.stack(columns, axis=-1))
+    inner = (slice(3, -3),) * 3
+    assert np.abs(whole[1:-1, 1:-1, 1:-1] - determinant)[inner].max() < 2e-3
+    assert np.allclose(chain().jacobian(log=True).numpy(), np.log(whole), atol=1e-6)
+
+
+def test_displacement_holds_the_whole_chain():
+    u = chain().displacement()
+    expected = expected_points(world_of(grid_points())) - world_of(grid_points())
+    assert u.shape == (*SHAPE, 3) and np.abs(u - expected)[1:-1, 1:-1, 1:-1].max() < 1e-4
+    assert np.array_equal(chain().displacement(frame="lps"), u * np.float32([-1, -1, 1]))
+
+
+def test_dlpack_shows_the_field_in_place():
+    transform = freeflow.Transform.field(smooth_field(), AFFINE)
+    voxels = np.from_dlpack(transform)
+    assert voxels.shape == (3, *SHAPE[::-1])
+    assert np.allclose(voxels.T, smooth_field() / [2, 2, 2.5], atol=1e-6)
+    assert np.shares_memory(voxels, np.from_dlpack(transform))
+    del transform
+    assert np.isfinite(voxels).all()  # the array keeps it
+
+
+@pytest.mark.parametrize("extension", [".mat", ".txt", ".tfm"])
+def test_affine_files(tmp_path, extension):
+    path = tmp_path / f"a{extension}"
+    freeflow.Transform.affine(TURN).write(path)
+    assert np.allclose(freeflow.Transform.read(path).affine_ras, TURN, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["w.nii", "w.nii.gz"])
+def test_field_files(tmp_path, name):
+    chain().write(tmp_path / name)
+    read = freeflow.Transform.read(tmp_path / name)
+    assert np.abs(read.points(inner_points()) - expected_points(inner_points())).max() < 1e-3
+
+
+def test_several_files_are_listed_as_for_ants(tmp_path):
+    freeflow.Transform.field(smooth_field(), AFFINE).write(tmp_path / "1Warp.nii.gz")
+    freeflow.Transform.affine(TURN).write(tmp_path / "0GenericAffine.mat")
+    read = freeflow.Transform.read(tmp_path / "1Warp.nii.gz", tmp_path / "0GenericAffine.mat")
+    assert np.abs(read.points(inner_points()) - expected_points(inner_points())).max() < 1e-5
+
+
+def test_registration_starts_from_a_transform():
+    fixed, moving = freeflow.Image(brain(0), AFFINE), freeflow.Image(brain(1), AFFINE)
+    first = freeflow.register(fixed, moving, levels=2, iterations=10)
+    again = freeflow.register(fixed, moving, levels=1, iterations=0, init=first.transform)
+    assert np.abs(again.transform.displacement() - first.transform.displacement()).max() < 0.05
+    linear = freeflow.register(fixed, moving, "affine", init=freeflow.Transform.affine(TURN))
+    assert linear.transform.is_affine
