@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <future>
 
-#include <apps/images.h>
+#include <apps/device_images.h>
 #include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/results.h>
@@ -48,23 +48,32 @@ void write_member_transforms(Context& ctx, const AtlasCommand& command, const No
                              const std::vector<ListedSubject>& subjects, StateFolder& state) {
   RegistrationOptions options{model, parse_linear_model(command.linear), StartKind::automatic, {}};
   std::visit([](LevelOptions& levels) { levels.with_inverse = true; }, options.model);
-  const auto read = [&](std::size_t i) { return read_inputs(call_for(command, subjects[i])); };
+  KeptImages kept;  // the template serves every subject
+  const auto read = [&](std::size_t i) {
+    return read_inputs(call_for(command, subjects[i]), &kept);
+  };
   std::future<Inputs> next;
   if (!subjects.empty()) next = std::async(std::launch::async, read, 0);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
     const Inputs inputs = next.get();
     if (i + 1 < subjects.size()) next = std::async(std::launch::async, read, i + 1);
     stop_if_interrupted();
-    const OutputNames names = nonrigid_names(call_for(command, subjects[i]));
+    const CommonOptions call = call_for(command, subjects[i]);
+    const OutputNames names = nonrigid_names(call);
     const ContentKey key = derived_key(
         "transforms " + command.linear,
         {state.made_by(), content_of_files(inputs.fixed), content_of_files(inputs.moving)});
     if (state.has(key) && all_there(names)) continue;
-    DeviceInputs on_device(ctx, inputs);
-    const RegistrationResult found = register_images(ctx, on_device.fixed, on_device.moving,
-                                                     options, on_device.masks(), nullptr);
+    DeviceImages images(ctx, &kept, call, inputs, [] {});
+    const RegistrationResult found = register_images(ctx, images.fixed().prepared(),
+                                                     images.moving().prepared(), options, nullptr);
     Outputs outputs(names);
-    write_results(ctx, outputs, inputs, on_device, found, Interpolation::linear);
+    ResultFiles files(outputs, Compression(ctx.threads(), Compression::fastest));
+    write_displacement_of(ctx, files, found.displacement);
+    const auto fixed = images.fixed().as_they_came(ctx, inputs.fixed),
+               moving = images.moving().as_they_came(ctx, inputs.moving);
+    write_results(ctx, files, {fixed, moving, inputs, Interpolation::linear}, found);
+    files.finish();
     outputs.set.commit();
     state.write(key, std::vector<std::byte>());
   }
