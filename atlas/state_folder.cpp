@@ -48,7 +48,8 @@ void write_file(const std::string& path, const ContentKey& key,
   std::FILE* const file = std::fopen(temporary.c_str(), "wb");
   if (!file) fail(path, errno);
   bool good = std::fwrite(&header, sizeof header, 1, file) == 1 &&
-              std::fwrite(content.data(), 1, content.size(), file) == content.size();
+              (content.empty() ||
+               std::fwrite(content.data(), 1, content.size(), file) == content.size());
   int error = errno;
   if (std::fclose(file) != 0 && good) good = false, error = errno;
   if (good && std::rename(temporary.c_str(), path.c_str()) == 0) return;

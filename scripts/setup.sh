@@ -4,7 +4,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build git
   libeigen3-dev libinsighttoolkit5-dev libisal-dev libboost-program-options-dev nlohmann-json3-dev zlib1g-dev
-  libgtest-dev libbenchmark-dev libopenmpi-dev openmpi-bin
+  libgtest-dev libbenchmark-dev
   "$@")
 
 missing=()
