@@ -47,9 +47,9 @@ void write_file(const std::string& path, const ContentKey& key,
   errno = 0;
   std::FILE* const file = std::fopen(temporary.c_str(), "wb");
   if (!file) fail(path, errno);
-  bool good = std::fwrite(&header, sizeof header, 1, file) == 1 &&
-              (content.empty() ||
-               std::fwrite(content.data(), 1, content.size(), file) == content.size());
+  bool good =
+      std::fwrite(&header, sizeof header, 1, file) == 1 &&
+      (content.empty() || std::fwrite(content.data(), 1, content.size(), file) == content.size());
   int error = errno;
   if (std::fclose(file) != 0 && good) good = false, error = errno;
   if (good && std::rename(temporary.c_str(), path.c_str()) == 0) return;
