@@ -79,7 +79,9 @@ TEST_F(Cohort, GivesTheFilesOfSingleRuns) {
     EXPECT_NE(o.err.find("3 pairs: 3 done, 0 made before, 0 failed"), std::string::npos) << o.err;
     ASSERT_EQ(run(call + m1 + "-o single/a_").status, 0);
     ASSERT_EQ(run(call + m2 + "-o single/b_ --init center").status, 0);
-    ASSERT_EQ(run(call + m2 + mask + "-o single/c_").status, 0);
+    std::string masked = call;
+    masked.append(m2).append(mask).append("-o single/c_");
+    ASSERT_EQ(run(masked).status, 0);
     for (const std::string name : {"a_", "b_", "c_"})
       expect_same_files("single/" + name, "out/" + name);
     EXPECT_EQ(slurp(folder / "sums.tsv").find("pair\toutput\tstate\tseconds\tsentence\n1\t"), 0u);
@@ -190,8 +192,11 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
       {head + row + "f.nii.gz\t../out/a_Warped.nii.gz\t../out/b_\n", "line 3: the input"},
       {"fixed\tmoving\toutput\tinit\tinit2\nf.nii.gz\tm1.nii.gz\t../out/a_\tcenter\ta.mat\n",
        "line 2: --init takes one start"}};
-  for (const auto& [text, words] : tables)
-    expect_refusal(run(fluidreg + table(text) + quick), words);
+  for (const auto& [text, words] : tables) {
+    std::string call = fluidreg;
+    call.append(table(text)).append(quick);
+    expect_refusal(run(call), words);
+  }
   const std::string good = table(head + row);
   expect_refusal(run(fluidreg + good + "-o out_"), "leave out -f, -m and -o");
   expect_refusal(run(fluidreg + good + "--outputs warp"), "add it to --outputs");

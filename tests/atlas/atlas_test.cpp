@@ -46,8 +46,8 @@ std::vector<float> template_of(Context& ctx, std::vector<AtlasSubject> subjects,
 }
 
 std::filesystem::path new_folder(const std::string& name) {
-  const auto folder = std::filesystem::temp_directory_path() /
-                      ("freeflow_atlas_" + name + std::to_string(getpid()));
+  auto folder = std::filesystem::temp_directory_path() /
+                ("freeflow_atlas_" + name + std::to_string(getpid()));
   std::filesystem::remove_all(folder);
   return folder;
 }
