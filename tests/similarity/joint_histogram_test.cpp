@@ -115,7 +115,7 @@ TEST_P(Histogram, EveryNumberOfBinsIsExact) {
 // 3 million equal pairs overflow 8- and 16-bit bins in every block; 70,000 to a block overflow a
 // weighted 32-bit bin.
 TEST_P(Histogram, AConstantImageOverflowsNothing) {
-  const std::size_t n = 3000001;
+  const std::size_t n = filling(GetParam(), 3000001);
   for (const HistogramSchemeInfo& info : histogram_schemes())
     for (int bins : {64, 256})
       for (Estimator estimator : {Estimator::hard, Estimator::parzen}) {
@@ -130,7 +130,7 @@ TEST_P(Histogram, AConstantImageOverflowsNothing) {
 }
 
 TEST_P(Histogram, AFewHotBinsAreExact) {
-  const std::size_t n = 2000003;
+  const std::size_t n = filling(GetParam(), 2000003);
   for (const auto& [nf, nm] : {std::pair{64, 64}, {256, 256}}) {
     const HistogramShape shape{nf, nm, Estimator::hard};
     Pair pair = structured_pair(n, nf, nm);

@@ -1,0 +1,228 @@
+#include "block.h"
+
+#include <boost/context/fiber.hpp>
+#include <boost/context/fixedsize_stack.hpp>
+
+#include <bit>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace emulation {
+
+namespace {
+
+namespace context = boost::context;
+
+constexpr std::size_t stack_bytes = 256 << 10, most_shared = 232448;
+constexpr unsigned warp_size = 32;
+
+enum class State { ready, at_barrier, in_warp, done };
+
+struct Warp {
+  std::uint64_t given[warp_size];
+  std::uint64_t taken[warp_size][warp_size];  // what the group whose lowest lane this is gave
+};
+
+/// One fiber per thread of a block; a fiber lives through many blocks.
+class Block {
+ public:
+  void run(dim3 block, dim3 blocks, dim3 threads, std::size_t shared_bytes,
+           const std::function<void()>& body);
+
+  bool wait_for_block(bool value) {
+    const unsigned me = place.index;
+    values_[me] = value;
+    wait(me, State::at_barrier);
+    return any_;
+  }
+
+  const std::uint64_t* exchange(unsigned mask, std::uint64_t given) {
+    const unsigned me = place.index, lane = me % warp_size;
+    if (!(mask >> lane & 1)) throw std::logic_error("a lane that its mask does not name");
+    Warp& warp = warps_[me / warp_size];
+    warp.given[lane] = given;
+    masks_[me] = mask;
+    wait(me, State::in_warp);
+    return warp.taken[std::countr_zero(present(me, mask))];
+  }
+
+  unsigned char* shared() { return shared_.get(); }
+
+ private:
+  void wait(unsigned me, State state) {
+    states_[me] = state;
+    back_[me] = std::move(back_[me]).resume();
+    if (failed_) throw std::logic_error(failed_);
+  }
+
+  /// The lanes of a mask that the block has.
+  unsigned present(unsigned thread, unsigned mask) const {
+    const unsigned first = thread / warp_size * warp_size,
+                   lanes = std::min(warp_size, count_ - first);
+    return lanes == warp_size ? mask : mask & ((1u << lanes) - 1);
+  }
+
+  void start(unsigned i);
+  void resume(unsigned i);
+  bool release_warps();
+  bool release_block();
+
+  std::vector<context::fiber> fibers_, back_;
+  std::vector<State> states_;
+  std::vector<unsigned> masks_;
+  std::vector<char> values_;
+  std::vector<Warp> warps_;
+  std::unique_ptr<unsigned char[]> shared_{new unsigned char[most_shared + 128]};
+  const std::function<void()>* body_ = nullptr;
+  std::exception_ptr error_;
+  const char* failed_ = nullptr;
+  unsigned count_ = 0;
+  bool any_ = false;
+};
+
+Block& this_block() {
+  thread_local Block block;
+  return block;
+}
+
+void Block::start(unsigned i) {
+  fibers_[i] = context::fiber(std::allocator_arg, context::fixedsize_stack(stack_bytes),
+                              [this, i](context::fiber&& main) {
+                                back_[i] = std::move(main);
+                                for (;;) {
+                                  try {
+                                    (*body_)();
+                                  } catch (...) {
+                                    if (!error_) error_ = std::current_exception();
+                                  }
+                                  states_[i] = State::done;
+                                  back_[i] = std::move(back_[i]).resume();
+                                }
+                                return std::move(back_[i]);
+                              });
+}
+
+void Block::resume(unsigned i) {
+  place.index = i;
+  place.thread = {i % place.threads.x, i / place.threads.x % place.threads.y,
+                  i / (place.threads.x * place.threads.y)};
+  fibers_[i] = std::move(fibers_[i]).resume();
+}
+
+bool Block::release_warps() {
+  bool released = false;
+  for (unsigned first = 0; first < count_; first += warp_size) {
+    Warp& warp = warps_[first / warp_size];
+    for (unsigned i = first; i < std::min(first + warp_size, count_); ++i) {
+      if (states_[i] != State::in_warp) continue;
+      const unsigned group = present(i, masks_[i]);
+      bool complete = true;
+      for (unsigned lane = 0; lane < warp_size; ++lane)
+        if (group >> lane & 1)
+          complete &=
+              states_[first + lane] == State::in_warp && present(i, masks_[first + lane]) == group;
+      if (!complete) continue;
+      std::memcpy(warp.taken[std::countr_zero(group)], warp.given, sizeof warp.given);
+      for (unsigned lane = 0; lane < warp_size; ++lane)
+        if (group >> lane & 1) states_[first + lane] = State::ready;
+      released = true;
+    }
+  }
+  return released;
+}
+
+bool Block::release_block() {
+  bool any = false, waits = false;
+  for (unsigned i = 0; i < count_; ++i) {
+    if (states_[i] == State::done) continue;
+    if (states_[i] != State::at_barrier) return false;
+    waits = true;
+    any |= values_[i];
+  }
+  for (unsigned i = 0; waits && i < count_; ++i)
+    if (states_[i] == State::at_barrier) states_[i] = State::ready;
+  any_ = any;
+  return waits;
+}
+
+void Block::run(dim3 block, dim3 blocks, dim3 threads, std::size_t shared_bytes,
+                const std::function<void()>& body) {
+  count_ = threads.x * threads.y * threads.z;
+  for (unsigned i = unsigned(fibers_.size()); i < count_; ++i) {
+    fibers_.emplace_back();
+    back_.emplace_back();
+    start(i);
+  }
+  states_.assign(count_, State::ready);
+  masks_.assign(count_, 0);
+  values_.assign(count_, 0);
+  warps_.resize((count_ + warp_size - 1) / warp_size);
+  std::memset(shared_.get(), 0xA5, shared_bytes);
+  body_ = &body;
+  error_ = nullptr;
+  failed_ = nullptr;
+  place = {{}, block, threads, blocks, 0};
+  for (bool forward = true;; forward = !forward) {
+    bool all_done = true;
+    for (unsigned k = 0; k < count_; ++k) {
+      const unsigned i = forward ? k : count_ - 1 - k;
+      if (states_[i] == State::ready) resume(i);
+      all_done &= states_[i] == State::done;
+    }
+    if (all_done) break;
+    const bool warps = release_warps();
+    if (release_block() || warps) continue;
+    // Everyone is woken to leave: a stack that is left as it is would keep what it holds.
+    failed_ = "threads wait for others that never come to their barrier";
+    for (State& state : states_)
+      if (state != State::done) state = State::ready;
+  }
+  if (error_) std::rethrow_exception(error_);
+}
+
+}  // namespace
+
+constinit thread_local Place place;
+
+unsigned char* dynamic_shared() {
+  unsigned char* at = this_block().shared();
+  return at + (128 - reinterpret_cast<std::uintptr_t>(at) % 128) % 128;
+}
+
+bool wait_for_block(bool value) { return this_block().wait_for_block(value); }
+
+const std::uint64_t* exchange(unsigned mask, std::uint64_t given) {
+  return this_block().exchange(mask, given);
+}
+
+void run_grid(Threads kind, dim3 blocks, dim3 threads, std::size_t shared_bytes,
+              const std::function<void()>& thread) {
+  if (threads.x * threads.y * threads.z > 1024 || shared_bytes > most_shared || blocks.y > 65535 ||
+      blocks.z > 65535)
+    throw std::logic_error("a launch that no GPU takes");
+  const long long count = 1LL * blocks.x * blocks.y * blocks.z;
+  const auto block = [&](long long b) {
+    return dim3(unsigned(b % blocks.x), unsigned(b / blocks.x % blocks.y),
+                unsigned(b / blocks.x / blocks.y));
+  };
+  const auto alone = [&](long long b) {
+    place = {{}, block(b), threads, blocks, 0};
+    for (Place& p = place; p.index < threads.x * threads.y * threads.z; ++p.index) {
+      p.thread = {p.index % threads.x, p.index / threads.x % threads.y,
+                  p.index / (threads.x * threads.y)};
+      thread();
+    }
+  };
+  if (kind == Threads::independent) {
+#pragma omp parallel for schedule(dynamic)
+    for (long long b = 0; b < count; ++b) alone(b);
+  } else {
+    for (long long b = 0; b < count; ++b)
+      this_block().run(block(b), blocks, threads, shared_bytes + 128, thread);
+  }
+}
+
+}  // namespace emulation

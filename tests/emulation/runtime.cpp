@@ -1,0 +1,155 @@
+// The runtime of the emulated device: device memory is host memory that it knows of, 16 GiB of it,
+// filled with what nobody meant to write.
+#include <cuda_runtime_api.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+struct EmulatedPool {
+  std::uint64_t used = 0, threshold = 0;
+};
+
+namespace {
+
+constexpr std::size_t device_bytes = std::size_t(16) << 30;
+std::mutex turn;
+std::size_t used_bytes = 0;
+
+struct Piece {
+  std::size_t bytes;
+  EmulatedPool* pool;
+};
+std::map<const char*, Piece>& pieces() {
+  static auto* all = new std::map<const char*, Piece>;  // contexts with static lifetime free later
+                                                        // than anything here would live
+  return *all;
+}
+
+EmulatedPool default_pool;
+
+}  // namespace
+
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid argument";
+}
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int* index) { return *index = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  std::strcpy(properties->name, "emulated, for tests");
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
+  switch (attribute) {
+    case cudaDevAttrMultiProcessorCount: *value = 3; break;
+    case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 233472; break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 232448; break;
+    case cudaDevAttrComputeCapabilityMajor: *value = 9; break;
+  }
+  return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
+  const std::lock_guard lock(turn);
+  const auto* at = static_cast<const char*>(pointer);
+  auto piece = pieces().upper_bound(at);
+  const bool ours = piece != pieces().begin() && at < (--piece)->first + piece->second.bytes;
+  *attributes = {ours ? cudaMemoryTypeDevice : cudaMemoryTypeUnregistered, 0};
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = reinterpret_cast<cudaStream_t>(new char);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete reinterpret_cast<char*>(stream);
+  return cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
+  return *pool = new EmulatedPool, cudaSuccess;
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return delete pool, cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value) {
+  std::memcpy(&pool->threshold, value, 8);
+  return cudaSuccess;
+}
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+  std::memcpy(value, attribute == cudaMemPoolAttrReleaseThreshold ? &pool->threshold : &pool->used,
+              8);
+  return cudaSuccess;
+}
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
+  return *pool = &default_pool, cudaSuccess;
+}
+
+cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPool_t pool,
+                                    cudaStream_t) {
+  const std::lock_guard lock(turn);
+  if (bytes > device_bytes - used_bytes) return cudaErrorMemoryAllocation;
+  auto* piece = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  if (!piece) return cudaErrorMemoryAllocation;
+  std::memset(piece, 0xCD, bytes);
+  pieces()[piece] = {bytes, pool};
+  used_bytes += bytes;
+  pool->used += bytes;
+  *pointer = piece;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
+  if (!pointer) return cudaSuccess;
+  const std::lock_guard lock(turn);
+  const auto piece = pieces().find(static_cast<char*>(pointer));
+  if (piece == pieces().end()) return cudaErrorInvalidValue;
+  used_bytes -= piece->second.bytes;
+  piece->second.pool->used -= piece->second.bytes;
+  pieces().erase(piece);
+  std::free(pointer);
+  return cudaSuccess;
+}
+cudaError_t cudaMallocHost(void** pointer, std::size_t bytes) {
+  *pointer = std::malloc(bytes);
+  return *pointer ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFreeHost(void* pointer) { return std::free(pointer), cudaSuccess; }
+cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
+  const std::lock_guard lock(turn);
+  *free = device_bytes - used_bytes;
+  *total = device_bytes;
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* target, const void* source, std::size_t bytes, cudaMemcpyKind,
+                            cudaStream_t) {
+  if (bytes > 0) std::memmove(target, source, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpy2DAsync(void* target, std::size_t pitch, const void* source,
+                              std::size_t source_pitch, std::size_t width, std::size_t height,
+                              cudaMemcpyKind, cudaStream_t) {
+  for (std::size_t row = 0; row < height; ++row)
+    std::memcpy(static_cast<char*>(target) + row * pitch,
+                static_cast<const char*>(source) + row * source_pitch, width);
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStream_t) {
+  if (bytes > 0) std::memset(target, value, bytes);
+  return cudaSuccess;
+}
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  return *attributes = {64, 1024, 0}, cudaSuccess;
+}
+cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
+                                    const cudaTextureDesc*, const void*) {
+  *texture = reinterpret_cast<cudaTextureObject_t>(resource->res.linear.devPtr);
+  return cudaSuccess;
+}
+cudaError_t cudaDestroyTextureObject(cudaTextureObject_t) { return cudaSuccess; }
