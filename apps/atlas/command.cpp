@@ -17,7 +17,8 @@ constexpr const char* summary =
 constexpr const char* example =
     "Example: a template of all brains in a folder, with every subject's transform:\n"
     "  atlas -i brains/*.nii.gz -o out/group_ --transforms\n"
-    "Two processes, each with a GPU of its own:  mpirun -n 2 atlas -i subjects.tsv -o out/group_\n"
+    "Two processes, each with a GPU of its own (a build with -DFREEFLOW_WITH_MPI=ON):\n"
+    "  mpirun -n 2 atlas -i subjects.tsv -o out/group_\n"
     "Written: PREFIXtemplate.nii.gz, PREFIXmask.nii.gz, PREFIXreport.json, PREFIXreport.html, with "
     "labels PREFIXlabels.nii.gz and PREFIXagreement.nii.gz,\n"
     "with --transforms for every subject PREFIXNAME_0GenericAffine.mat, PREFIXNAME_1Warp.nii.gz "

@@ -17,10 +17,10 @@ bool several(const char* variable) {
 
 std::unique_ptr<Processes> join_processes() {
   // Each of them would take the whole group and write the same files.
-  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+  for (const char* variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"})
     if (several(variable))
       throw InvalidArgument(
-          "this atlas was built for one process, and mpirun has started several: configure with "
+          "this atlas was built for one process, and several were started: configure with "
           "-DFREEFLOW_WITH_MPI=ON, or start one");
   return std::make_unique<Processes>();
 }
