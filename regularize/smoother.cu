@@ -13,6 +13,7 @@
 
 #include <freeflow/regularize/smoother_body.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shared_memory.cuh>
 
 namespace freeflow {
 
@@ -230,7 +231,7 @@ unsigned bundles_of(const LinesAlong& lines, int planes, int lanes) {
 template <class Kernel, class Body>
 void launch(backend::Cuda cuda, Kernel kernel, dim3 grid, int threads, std::size_t bytes,
             const Body& body) {
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+  allow_shared_memory(kernel);
   kernel<<<grid, threads, bytes, static_cast<cudaStream_t>(cuda.stream)>>>(body);
   cuda_check(cudaGetLastError());
 }

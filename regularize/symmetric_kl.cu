@@ -19,6 +19,7 @@
 #include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>
+#include <freeflow/core/shared_memory.cuh>
 
 namespace freeflow {
 
@@ -308,9 +309,7 @@ Launch find_launch(KlKernel kernel, BlockShape shape) {
   if (shape == BlockShape{X, Y}) launch = launch_of<X, Y>(kernel);
   FREEFLOW_KL_SHAPES(CASE)
 #undef CASE
-  cuda_check(cudaFuncSetAttribute(reinterpret_cast<const void*>(launch.kernel),
-                                  cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  int(launch.shared_bytes)));
+  allow_shared_memory(launch.kernel);
   return launch;
 }
 

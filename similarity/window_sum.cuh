@@ -13,6 +13,7 @@
 
 #include <freeflow/similarity/window_sum.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shared_memory.cuh>
 
 namespace freeflow {
 
@@ -248,7 +249,7 @@ void sum_along_yx(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   const std::size_t bytes = strip.shared_bytes(Body::terms);
   const auto kernel = radius <= narrow_radius ? along_yx_kernel<narrow_threads, Body>
                                               : along_yx_kernel<wide_threads, Body>;
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
+  allow_shared_memory(kernel);
   kernel<<<grid, dim3(threads, groups), bytes, static_cast<cudaStream_t>(cuda.stream)>>>(
       n, radius, length, strip, body);
   cuda_check(cudaGetLastError());

@@ -9,6 +9,7 @@
 #include <freeflow/denoise/patch_search/distance_body.h>
 #include <freeflow/denoise/patch_search/strategies.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shared_memory.cuh>
 
 namespace freeflow::multipass {
 
@@ -77,8 +78,7 @@ void run(backend::Cuda cuda, const Search& s, const SourceOf& source_of) {
   const int bytes =
       int(sizeof(float)) * threads * words_per_thread(s.patches.length, s.found.neighbours);
   using Source = decltype(source_of(0, 0));
-  cuda_check(cudaFuncSetAttribute(pass_kernel<Source>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  bytes));
+  allow_shared_memory(pass_kernel<Source>);
   const int blocks = (s.rows + threads - 1) / threads;
   const int report_every = std::max(1, passes / 50);
   for (int pass = 0; pass < passes; ++pass) {

@@ -13,6 +13,7 @@
 #include <freeflow/denoise/patch_search/strategies.h>
 #include <freeflow/denoise/patch_search/tiled_filter_body.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shared_memory.cuh>
 #include <freeflow/denoise/patch_search/sorted_list.cuh>
 #include <freeflow/denoise/patch_search/tiled_product.cuh>
 
@@ -345,8 +346,7 @@ std::size_t scratch_bytes(const PatchView& p, int rows, int neighbours) {
 
 template <int slots>
 void launch(const Search& s, const Job& job, cudaStream_t stream) {
-  cuda_check(cudaFuncSetAttribute(search_kernel<slots>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  shared_bytes));
+  allow_shared_memory(search_kernel<slots>);
   const int blocks = Share(s.rows).blocks, per_pass = blocks * job.rows_each * 16;
   const int end = s.first + s.rows;
   for (int begin = s.first; begin < end;) {

@@ -84,8 +84,7 @@ void count(backend::Cuda cuda, const Counting& c) {
   with_keys(c, [&]<class Keys>(const Keys& keys) {
     const Band band(c.shape);
     const auto kernel = count_kernel<Keys, whole>;
-    cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(band.bytes())));
+    allow_shared_memory(kernel);
     kernel<<<blocks_per_processor * DeviceLimits::current().processors, threads, band.bytes(),
              stream_of(cuda)>>>(keys, keys.tiles(), band, reinterpret_cast<Count*>(c.histogram));
     cuda_check(cudaGetLastError());

@@ -109,8 +109,7 @@ std::size_t partial_bytes(const Plan& plan, const HistogramShape& shape) {
 template <class Keys>
 void run_pass(backend::Cuda cuda, const Plan& plan, const Keys& keys, Rows pass, Rows sampled,
               const Counting& c, std::uint16_t* keep) {
-  cuda_check(cudaFuncSetAttribute(count_kernel<Keys>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  int(plan.shared_bytes)));
+  allow_shared_memory(count_kernel<Keys>);
   count_kernel<<<plan.copies, threads, plan.shared_bytes, stream_of(cuda)>>>(
       keys, keys.tiles(), pass, sampled, c.shape, reinterpret_cast<std::uint32_t*>(c.scratch), keep,
       count_of(c.input));

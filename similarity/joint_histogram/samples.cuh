@@ -10,6 +10,7 @@
 #include <freeflow/similarity/joint_histogram/schemes.h>
 #include <freeflow/similarity/joint_histogram/weights_body.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shared_memory.cuh>
 
 namespace freeflow {
 

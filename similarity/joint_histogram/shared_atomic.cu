@@ -218,8 +218,7 @@ __global__ void __launch_bounds__(threads, 1)
 template <class Kernel, class Source, class T>
 void launch(backend::Cuda cuda, Kernel kernel, const Plan& plan, const Source& source,
             const Counting& c, T* partial) {
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  int(plan.shared_bytes)));
+  allow_shared_memory(kernel);
   kernel<<<plan.grid(), plan.threads, plan.shared_bytes, stream_of(cuda)>>>(
       source, source.tiles(), plan.rows, c.shape, partial);
   cuda_check(cudaGetLastError());
@@ -234,7 +233,7 @@ void launch_bytes(backend::Cuda cuda, const Counting& c, const BinnedPair& pair)
   const bool two_blocks = shift > 0 && 2 * (bytes + 1024) <= limits.shared_per_processor;
   const int copies = Plan::useful(
       two_shares ? limits.processors / 2 : limits.processors * (two_blocks ? 2 : 1), pair.count);
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_memory(kernel);
   const auto partial = reinterpret_cast<std::uint32_t*>(c.scratch);
   kernel<<<dim3(two_shares ? 2 : 1, copies), 1024, bytes, stream_of(cuda)>>>(pair, c.shape,
                                                                              partial);

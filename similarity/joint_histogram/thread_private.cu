@@ -89,8 +89,7 @@ void count(backend::Cuda cuda, const Counting& c) {
     const Plan plan(c.shape);
     const auto overflow = reinterpret_cast<std::uint32_t*>(c.scratch);
     const std::size_t everyone = std::size_t(plan.blocks) * threads;
-    cuda_check(cudaFuncSetAttribute(count_kernel<Keys>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    int(plan.shared_bytes)));
+    allow_shared_memory(count_kernel<Keys>);
     for (int first = 0; first < c.shape.fixed_bins; first += plan.rows) {
       const Rows pass{unsigned(first), unsigned(std::min(plan.rows, c.shape.fixed_bins - first))};
       const std::size_t bins = std::size_t(pass.count) * c.shape.moving_bins;

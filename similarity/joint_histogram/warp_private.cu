@@ -103,8 +103,7 @@ void launch(backend::Cuda cuda, Kernel kernel, const Source& source, const Count
   const Plan plan(c.shape);
   const std::size_t padded = std::size_t(plan.passes) * plan.rows * c.shape.moving_bins;
   cuda_check(cudaMemsetAsync(c.scratch, 0, plan.copies * padded * sizeof(T), stream_of(cuda)));
-  cuda_check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  int(plan.shared_bytes)));
+  allow_shared_memory(kernel);
   T* partial = reinterpret_cast<T*>(c.scratch);
   kernel<<<dim3(plan.passes, plan.copies), threads, plan.shared_bytes, stream_of(cuda)>>>(
       source, source.tiles(), plan.rows, c.shape, partial);

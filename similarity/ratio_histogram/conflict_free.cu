@@ -222,9 +222,7 @@ void ratio_conflict_free(backend::Cuda cuda, const RatioPlan& plan, const RatioI
                         pieces_of_tile(plan),
                         most_runs(plan.launch.workload_bound, plan.shape.bins)};
       const int bytes = int(conflict_free_shared_bytes(plan));
-      if (bytes > 48 * 1024)
-        cuda_check(cudaFuncSetAttribute(conflict_free_kernel<Voxel>,
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+      allow_shared_memory(conflict_free_kernel<Voxel>);
       conflict_free_kernel<<<dim3(plan.launch.blocks, input.candidates), plan.launch.threads, bytes,
                              ratio::stream_of(cuda)>>>(job, tiles);
       cuda_check(cudaGetLastError());

@@ -3,6 +3,7 @@
 // voxels before it is flushed, so none overflows.
 #pragma once
 
+#include <freeflow/core/shared_memory.cuh>
 #include <freeflow/similarity/ratio_histogram/job.cuh>
 
 namespace freeflow::ratio {
@@ -92,9 +93,7 @@ void launch_shared(backend::Cuda cuda, const RatioPlan& plan, const Job<Voxel>& 
   const int copies = per_warp ? plan.launch.threads / 32 : 1;
   const int bytes =
       copies * SharedCounters<Voxel::wide>::words * plan.shape.bins * int(sizeof(unsigned));
-  if (bytes > 48 * 1024)
-    cuda_check(cudaFuncSetAttribute(shared_kernel<Voxel>,
-                                    cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
+  allow_shared_memory(shared_kernel<Voxel>);
   const unsigned per_block = (job.pieces.count + plan.launch.blocks - 1) / plan.launch.blocks;
   shared_kernel<<<dim3(plan.launch.blocks, candidates), plan.launch.threads, bytes,
                   stream_of(cuda)>>>(job, copies, per_block, partial);

@@ -145,7 +145,7 @@ cudaError_t cudaMemsetAsync(void* target, int value, std::size_t bytes, cudaStre
   return cudaSuccess;
 }
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
-  return *attributes = {64, 1024, 0}, cudaSuccess;
+  return *attributes = {64, 1024, 0, 0, 48 * 1024}, cudaSuccess;
 }
 cudaError_t cudaCreateTextureObject(cudaTextureObject_t* texture, const cudaResourceDesc* resource,
                                     const cudaTextureDesc*, const void*) {

@@ -57,7 +57,8 @@ struct cudaMemPoolProps {
 };
 struct cudaFuncAttributes {
   int numRegs, maxThreadsPerBlock;
-  std::size_t localSizeBytes;
+  std::size_t localSizeBytes, sharedSizeBytes;
+  int maxDynamicSharedSizeBytes;
 };
 struct cudaChannelFormatDesc {};
 struct cudaTextureDesc {};
