@@ -11,10 +11,12 @@ right, front and top. numpy, torch and cupy arrays of float32 are used where the
 """
 
 from ._cpu import require_cpu
+from ._waiting import threads_sleep
 
 require_cpu()
+with threads_sleep():
+    from ._native import DeviceError, RegistrationError, available_devices, option_names, version as __version__
 
-from ._native import DeviceError, RegistrationError, available_devices, option_names, version as __version__  # noqa: E402
 from .context import Context  # noqa: E402
 from .image import Image  # noqa: E402
 from .registration import Registration, register, register_many  # noqa: E402
