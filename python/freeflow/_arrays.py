@@ -21,6 +21,7 @@ def recognised(array, name):
     if library_of(array) in ("numpy", "cupy") and array.dtype.kind not in "biuf":
         _refuse_dtype(array, name)
     if library_of(array):
+        device_of(array)
         return array
     if hasattr(array, "__dlpack__"):
         if array.__dlpack_device__()[0] == 1:
@@ -36,7 +37,7 @@ def recognised(array, name):
 
 
 def device_of(array):
-    """ "cpu" or "cuda:1"."""
+    """ "cpu" or "cuda:1". Raises ValueError for a tensor of another device."""
     if library_of(array) == "torch" and array.is_cuda:
         return f"cuda:{array.device.index}"
     if library_of(array) == "cupy":

@@ -91,7 +91,9 @@ def _gpu_context(device, stream=None, keeper=None):
 
 def context_for(arrays, context, device, threads):
     """The context that was given, else one where the arrays lie. arrays: {argument: array}."""
-    places = {_arrays.device_of(a): name for name, a in arrays.items()}
+    places = {}
+    for name, array in arrays.items():
+        places.setdefault(_arrays.device_of(array), name)
     if len(places) > 1:
         (one, first), (other, second) = list(places.items())[:2]
         raise ValueError(f"{first} lies on {one} and {second} on {other}: bring them to one device")

@@ -28,7 +28,8 @@ def on_gpu(library, array):
 
 
 def to_host(array):
-    return array.cpu().numpy() if hasattr(array, "cpu") else array.get()
+    """With the axes in memory as they are there."""
+    return array.cpu().numpy() if hasattr(array, "cpu") else array.get(order="A")
 
 
 def pointer(array):
@@ -71,8 +72,9 @@ def test_arrays_stay_on_the_gpu(library, order):
 
 def test_what_is_queued_before_is_seen(library):
     """The array is written by kernels that may still wait when register() is called, on the default stream and on another."""
-    expected = freeflow.register(brain(0), brain(1), levels=1, iterations=2, device="cpu").transform.numpy()
-    base = [on_gpu(library, np.ascontiguousarray(brain(s))) for s in (0, 1)]
+    host = [np.ascontiguousarray(brain(s)) for s in (0, 1)]
+    expected = freeflow.register(*host, levels=1, iterations=2, device="cpu").transform.numpy()
+    base = [on_gpu(library, array) for array in host]
     streams = [library.cuda.Stream()] if library.__name__ == "cupy" else [library.cuda.current_stream(), library.cuda.Stream()]
     for stream in streams:
         if library.__name__ == "torch":
