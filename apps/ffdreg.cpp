@@ -16,24 +16,6 @@ constexpr const char* summary =
     "Finds u so that moving(affine(x + u(x))) matches fixed(x), coarse to fine, and writes both "
     "directions.";
 
-constexpr const char* example =
-    "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
-    "  ffdreg -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
-    "  regtool apply -i s02_labels.nii.gz -r s01.nii.gz --interpolation labels -o labels.nii.gz "
-    "\\\n"
-    "    -t out/s02_to_s01_1Warp.nii.gz -t out/s02_to_s01_0GenericAffine.mat\n"
-    "antsApplyTransforms takes the same files in the same order.\n"
-    "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, "
-    "PREFIXWarped.nii.gz,\n"
-    "PREFIXInverseWarped.nii.gz and PREFIXreport.json; of further channels PREFIXWarped2.nii.gz "
-    "and so on.\n"
-    "With --bids T1w:MNI152NLin2009cAsym -o out/sub-01: "
-    "out/sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5,\n"
-    "the same back, the report beside it as .json, and "
-    "out/sub-01_space-MNI152NLin2009cAsym_desc-warped_T1w.nii.gz.\n"
-    "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
-    "interrupted.\n";
-
 struct FfdregOptions {
   CommonOptions common;
   std::string spacing = "3vox", optimizer = "lbfgs";
@@ -82,7 +64,10 @@ FfdOptions library_options(const FfdregOptions& o) {
 int run(int argc, char** argv) {
   FfdregOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "ffdreg", summary, example, all_options(o), found))
+  if (!parse_command_line(argc, argv, "ffdreg",
+                          {summary, nonrigid_example("ffdreg"),
+                           everyday_options({"linear", "start", "spacing", "bending"})},
+                          all_options(o), found))
     return done;
   std::vector<CommonOptions> pairs;
   const FfdOptions ffd = with_config_named(found, [&] {

@@ -27,9 +27,8 @@ constexpr const char* summary =
 constexpr const char* example =
     "Example: bring a head onto a template, then carry labels along:\n"
     "  linreg -f template.nii.gz -m head.nii.gz -o out/head_to_template_\n"
-    "  regtool apply -i labels.nii.gz -r template.nii.gz --interpolation labels -o there.nii.gz "
-    "\\\n"
-    "    -t out/head_to_template_0GenericAffine.mat\n"
+    "  regtool apply -i labels.nii.gz -r template.nii.gz --interpolation labels \\\n"
+    "    -o there.nii.gz -t out/head_to_template_0GenericAffine.mat\n"
     "Written: PREFIX0GenericAffine.mat, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and "
     "PREFIXreport.json; of further channels PREFIXWarped2.nii.gz and so on.\n"
     "With --bids T1w:MNI152NLin2009cAsym -o out/sub-01: "
@@ -124,11 +123,12 @@ std::function<void()> LinearRun::compute(Context& ctx) {
   });
   seconds_.reading += watch_.lap();
 
-  Progress progress(common_.similarity, {}, verbosity(common_));
+  Progress progress("linear", common_.similarity, {}, verbosity(common_));
   progress.announce(describe(inputs_) + "device " + ctx.device().name() + " (" +
                     ctx.device().description() + ")\n");
   const LinearResult result = register_linear(ctx, images.fixed().prepared(),
                                               images.moving().prepared(), options_, &progress);
+  progress.end_line();
   images.free_levels();
   print_warnings(program_.label, translated(result.warnings), common_);
   print_warnings(program_.label, said_of_rotation(options_.initial, result.affine, inputs_),
@@ -146,7 +146,9 @@ std::function<void()> LinearRun::compute(Context& ctx) {
 int run(int argc, char** argv) {
   LinregOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "linreg", summary, example, all_options(o), found))
+  if (!parse_command_line(argc, argv, "linreg",
+                          {summary, example, everyday_options({"dof"}), {"linear", "start"}},
+                          all_options(o), found))
     return done;
   std::vector<CommonOptions> pairs;
   const LinearOptions linear = with_config_named(found, [&] {

@@ -40,6 +40,10 @@ constexpr const char* example =
     "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
     "interrupted.\n";
 
+const std::vector<std::string> everyday = {"input",   "output",     "input-kind", "label",
+                                           "iso",     "resolution", "device",     "threads",
+                                           "verbose", "quiet",      "version",    "help"};
+
 const std::vector<std::string> written_files = {"sdf.nii.gz", "mask.nii.gz", "surface.ply",
                                                 "report.json"};
 
@@ -106,8 +110,8 @@ po::options_description all_options(DenoiseOptions& o) {
       ("config", po::value(&o.config)->value_name("FILE"),
        "INI file with any of these options; flags win")                                          //
       ("verbose,v", po::bool_switch(&o.verbose), "progress even when stderr is not a terminal")  //
-      ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings")                      //
-      ("version", "print the version")("help,h", "print this help");
+      ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings");
+  add_help_options(running);
   po::options_description all;
   all.add(files).add(method).add(running);
   return all;
@@ -210,7 +214,8 @@ void write_outputs(const OutputSet& outputs, const Geometry& grid,
 int run(int argc, char** argv) {
   DenoiseOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "nlmdenoise", summary, example, all_options(o), found))
+  if (!parse_command_line(argc, argv, "nlmdenoise", {summary, example, everyday}, all_options(o),
+                          found))
     return done;
   with_config_named(found, [&] { check(o); });
   Context ctx(Device::parse(o.device), o.threads);

@@ -26,6 +26,15 @@ std::vector<double> work_per_level(const Geometry& fixed, const NonrigidModel& m
       model);
 }
 
+const char* name_of(const FfdOptions&) { return "ffd"; }
+const char* name_of(const FlowOptions&) { return "flow"; }
+const char* name_of(const FluidOptions&) { return "fluid"; }
+const char* name_of(const DemonsOptions&) { return "demons"; }
+/// What the stage is called.
+std::string name_of(const NonrigidModel& model) {
+  return std::visit([](const auto& options) { return std::string(name_of(options)); }, model);
+}
+
 LevelOptions& levels_of(NonrigidModel& model) {
   return std::visit([](auto& options) -> LevelOptions& { return options; }, model);
 }
@@ -39,13 +48,36 @@ void apply_common(const CommonOptions& common, LevelOptions& options) {
   options.with_inverse = parse_outputs(common.outputs).needs_inverse();
 }
 
+std::string nonrigid_example(const std::string& program) {
+  return "Example: bring s02.nii.gz onto s01.nii.gz and carry its labels along:\n"
+         "  " +
+         program +
+         " -f s01.nii.gz -m s02.nii.gz -o out/s02_to_s01_\n"
+         "  regtool apply -i s02_labels.nii.gz -r s01.nii.gz --interpolation labels \\\n"
+         "    -o labels.nii.gz -t out/s02_to_s01_1Warp.nii.gz \\\n"
+         "    -t out/s02_to_s01_0GenericAffine.mat\n"
+         "antsApplyTransforms takes the same files in the same order.\n"
+         "Written: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz, PREFIX1InverseWarp.nii.gz, "
+         "PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz and PREFIXreport.json; of further "
+         "channels PREFIXWarped2.nii.gz and so on.\n"
+         "With --bids T1w:MNI152NLin2009cAsym -o out/sub-01: "
+         "out/sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5, the same back, the report "
+         "beside it as .json, and "
+         "out/sub-01_space-MNI152NLin2009cAsym_desc-warped_T1w.nii.gz.\n"
+         "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
+         "interrupted.\n";
+}
+
 namespace {
 
 /// Writes the displacement while it is inverted.
 class SavingProgress : public Progress {
  public:
-  SavingProgress(Progress progress, ResultFiles& files)
-      : Progress(std::move(progress)), files_(files) {}
+  SavingProgress(const NonrigidModel& model, const Geometry& fixed, const CommonOptions& common,
+                 ResultFiles& files)
+      : Progress(name_of(model), common.similarity, work_per_level(fixed, model),
+                 verbosity(common)),
+        files_(files) {}
   void on_displacement(Context& ctx, const DisplacementField& displacement) override {
     write_displacement_of(ctx, files_, displacement);
   }
@@ -119,13 +151,11 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
   }
   seconds_.reading += watch_.lap();
 
-  SavingProgress progress(
-      {common_.similarity, work_per_level(inputs_.fixed_image().geometry, options_.model),
-       verbosity(common_)},
-      files);
+  SavingProgress progress(options_.model, inputs_.fixed_image().geometry, common_, files);
   announce(ctx, progress);
   const RegistrationResult result = register_images(
       ctx, images.fixed().prepared(), images.moving().prepared(), options_, &progress);
+  progress.end_line();
   images.free_levels();
   if (result.linear) {
     print_warnings(program_.label, translated(result.linear->warnings), common_);

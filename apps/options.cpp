@@ -116,8 +116,8 @@ po::options_description common_options(CommonOptions& v) {
        "INI file with any of these options; flags win")                                          //
       ("list-schemes", "print the histogram and ratio schemes")                                  //
       ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")  //
-      ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings")                      //
-      ("version", "print the version")("help,h", "print this help");
+      ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings");
+  add_help_options(run);
   po::options_description all;
   all.add(files).add(match).add(run);
   return all;
@@ -147,9 +147,17 @@ std::string sentence(const std::string& program, const po::error& e) {
 
 }  // namespace
 
+std::vector<std::string> everyday_options(const std::vector<std::string>& own) {
+  std::vector<std::string> names = {"fixed", "moving",     "output",  "fixed-mask", "moving-mask",
+                                    "init",  "similarity", "outputs", "pairs"};
+  names.insert(names.end(), own.begin(), own.end());
+  names.insert(names.end(), {"device", "threads", "verbose", "quiet", "version", "help"});
+  return names;
+}
+
 bool parse_command_line(int argc, const char* const* argv, const std::string& program,
-                        const std::string& summary, const std::string& example,
-                        const po::options_description& options, po::variables_map& found) {
+                        const HelpText& help, const po::options_description& options,
+                        po::variables_map& found) {
   try {
     // No abbreviations: a script must not change its meaning when an option is added.
     const int style = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
@@ -157,7 +165,7 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
         po::command_line_parser(argc, argv).options(options).positional({}).style(style).run(),
         found);
     if (found.count("help")) {
-      std::cout << program << ": " << summary << "\n\n" << example << '\n' << options;
+      std::cout << help_of(program, help, options, found["help"].as<std::vector<std::string>>());
       return false;
     }
     if (found.count("version")) {

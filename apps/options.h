@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <apps/help.h>
 #include <apps/intensities.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/register_images.h>
@@ -45,11 +46,13 @@ struct CommonOptions {
 /// The shared options; their values go to `values`, whose initial contents are the defaults.
 boost::program_options::options_description common_options(CommonOptions& values);
 
+/// The long names of the shared options that --help shows, and with them the program's `own`.
+std::vector<std::string> everyday_options(const std::vector<std::string>& own);
+
 /// Parses the command line, then --config. Returns false when --help, --version or --list-schemes
-/// was asked for and printed. `example` closes the help. Throws InvalidArgument with the option and
-/// the mend.
+/// was asked for and printed. Throws InvalidArgument with the option and the mend.
 bool parse_command_line(int argc, const char* const* argv, const std::string& program,
-                        const std::string& summary, const std::string& example,
+                        const HelpText& help,
                         const boost::program_options::options_description& options,
                         boost::program_options::variables_map& found);
 

@@ -1,5 +1,5 @@
-// Progress on stderr: a line per level with the similarity and the time left. On a terminal the
-// current level's line moves.
+// Progress on stderr: a line per level with its cost and the time left. On a terminal the current
+// level's line moves.
 #pragma once
 
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <apps/options.h>
+#include <apps/progress_line.h>
 #include <freeflow/registration/observer.h>
 
 namespace freeflow::apps {
@@ -24,11 +25,18 @@ bool stderr_is_terminal();
 
 class Progress : public Observer {
  public:
-  /// work_per_level: voxels times iterations of the nonrigid levels, coarse to fine, for the
-  /// estimate; empty where there are none.
-  Progress(std::string similarity_name, std::vector<double> work_per_level, Verbosity verbosity);
+  /// model: what the nonrigid stage is called; similarity: --similarity's word. work_per_level: its
+  /// levels', as TimeLeft takes it; empty where there are none.
+  Progress(std::string model, std::string similarity, std::vector<double> work_per_level,
+           Verbosity verbosity);
+
+  ~Progress() override { end_line(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
 
   void announce(const std::string& lines) const;
+  /// Before something else is printed: takes away a line that moves.
+  void end_line();
 
   void on_stage(Stage stage) override;
   void on_iteration(const LevelRecord& level) override;
@@ -37,13 +45,16 @@ class Progress : public Observer {
 
  private:
   std::string line(const LevelRecord& level) const;
-  double seconds_left(const LevelRecord& level, bool level_is_done) const;
+  /// "  at most 12 s left", or nothing.
+  std::string time_left() const;
+  /// A line that the next one replaces.
+  void show(const std::string& line);
 
-  std::string similarity_name_;
-  std::vector<double> work_;
-  bool terminal_, shown_, estimates_ = false;
-  int first_level_ = -1;  // of the stage, since a start may leave out coarse ones
-  std::chrono::steady_clock::time_point start_, last_print_;
+  std::string model_, similarity_;
+  TimeLeft left_;
+  Stage stage_ = Stage::linear;
+  bool terminal_, shown_, line_moves_ = false;
+  std::chrono::steady_clock::time_point last_print_;
 };
 
 }  // namespace freeflow::apps

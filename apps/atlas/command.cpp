@@ -29,6 +29,11 @@ constexpr const char* example =
     "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
     "interrupted.\n";
 
+const std::vector<std::string> everyday = {
+    "input",   "output",  "masks",      "labels",     "start",   "transforms",
+    "rounds",  "model",   "similarity", "keep-going", "dry-run", "device",
+    "threads", "verbose", "quiet",      "version",    "help"};
+
 /// "2x4" as numbers.
 std::vector<int> parse_rounds(const std::string& text) {
   try {
@@ -114,11 +119,11 @@ bool parse_atlas_command(int argc, const char* const* argv, AtlasCommand& o,
       ("config", po::value(&o.config)->value_name("FILE"),
        "INI file with any of these options; flags win")                                          //
       ("verbose,v", po::bool_switch(&o.verbose), "progress even when stderr is not a terminal")  //
-      ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings")                      //
-      ("version", "print the version")("help,h", "print this help");
+      ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings");
+  add_help_options(run);
   po::options_description all;
   all.add(files_of_command(o)).add(scheme_of_command(o)).add(run);
-  return parse_command_line(argc, argv, "atlas", summary, example, all, found);
+  return parse_command_line(argc, argv, "atlas", {summary, example, everyday}, all, found);
 }
 
 AtlasOptions atlas_options(const AtlasCommand& o) {

@@ -25,17 +25,14 @@ constexpr const char* summary =
 
 constexpr const char* example =
     "Example: carry labels forth, onto the fixed image's grid, and back:\n"
-    "  regtool apply -i moving_labels.nii.gz -r fixed.nii.gz --interpolation labels -o "
-    "there.nii.gz \\\n"
-    "    -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n"
-    "  regtool apply -i fixed_labels.nii.gz -r moving.nii.gz --interpolation labels -o back.nii.gz "
-    "\\\n"
-    "    -t [out_0GenericAffine.mat,1] -t out_1InverseWarp.nii.gz\n"
+    "  regtool apply -i moving_labels.nii.gz -r fixed.nii.gz --interpolation labels \\\n"
+    "    -o there.nii.gz -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n"
+    "  regtool apply -i fixed_labels.nii.gz -r moving.nii.gz --interpolation labels \\\n"
+    "    -o back.nii.gz -t [out_0GenericAffine.mat,1] -t out_1InverseWarp.nii.gz\n"
     "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n"
     "BIDS names, here derivatives/sub-01_space-MNI152NLin2009cAsym_dseg.nii.gz:\n"
-    "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels --bids -o "
-    "derivatives/ \\\n"
-    "    -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
+    "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels --bids \\\n"
+    "    -o derivatives/ -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
 
 const std::vector<std::string> transform_columns = {"transform",  "transform2", "transform3",
                                                     "transform4", "transform5", "transform6",

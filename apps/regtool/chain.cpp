@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include <apps/bids.h>
+#include <apps/help.h>
 #include <apps/program.h>
 #include <apps/regtool/chain_memory.h>
 #include <apps/threads.h>
@@ -35,7 +36,9 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
         po::command_line_parser(argc, argv).options(options).positional(words).style(style).run(),
         found);
     if (found.count("help")) {
-      std::cout << "regtool " << argv[0] << ": " << summary << "\n\n" << example << '\n' << options;
+      std::cout << wrapped("regtool " + std::string(argv[0]) + ": " + summary) << '\n'
+                << wrapped(example) << '\n'
+                << options;
       return false;
     }
     po::notify(found);

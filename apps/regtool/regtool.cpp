@@ -37,9 +37,8 @@ void print_help() {
   for (const Command& c : commands) std::printf("  %-10s %s\n", c.name, c.about);
   std::printf(
       "\nExample: carry labels onto the fixed image's grid after ffdreg ... -o out_\n"
-      "  regtool apply -i moving_labels.nii.gz -r fixed.nii.gz --interpolation labels "
-      "-o labels.nii.gz \\\n"
-      "    -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n");
+      "  regtool apply -i moving_labels.nii.gz -r fixed.nii.gz --interpolation labels \\\n"
+      "    -o labels.nii.gz -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n");
   std::printf("\nExit status: 0 done, 1 the work failed, 2 the call or an input is unusable.\n");
 }
 

@@ -162,10 +162,13 @@ int run(int argc, char** argv) {
                                       "--amplitude and --factor made")(
           "prefix", po::value(&o.prefix)->value_name("PREFIX"), "judge: of atlas --transforms")(
           "device", po::value(&o.device)->default_value(o.device), "")(
-          "threads", po::value(&o.threads)->default_value(0), "")("version", "")("help,h", "");
+          "threads", po::value(&o.threads)->default_value(0), "");
+  add_help_options(options);
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "atlas_group", "groups whose mean is known",
-                          "Example: atlas_group -i brain.nii.gz -n 30 -o group\n", options, found))
+  if (!parse_command_line(
+          argc, argv, "atlas_group",
+          {"groups whose mean is known", "Example: atlas_group -i brain.nii.gz -n 30 -o group\n"},
+          options, found))
     return done;
   require(!o.bases.empty() && (o.judge || !o.output.empty()), "name -i IMAGE and -o FOLDER");
   require(o.labels.empty() || o.labels.size() == o.bases.size(), "--labels: one for each image");

@@ -194,6 +194,11 @@ TEST_F(Ffdreg, HelpVersionAndSchemesGoToStdout) {
   EXPECT_EQ(help.err, "");
   EXPECT_NE(help.out.find("Example"), std::string::npos);
   EXPECT_NE(help.out.find("--spacing"), std::string::npos);
+  for (const std::string& line : lines_of(help.out)) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_EQ(help.out.find("--lncc-radius"), std::string::npos);
+  EXPECT_NE(help.out.find("--help all"), std::string::npos);
+  EXPECT_NE(run(ffdreg + " --help all").out.find("--lncc-radius"), std::string::npos);
+  expect_refusal(run(ffdreg + " --help everything"), "--help all");
   EXPECT_NE(run(ffdreg + " --version").out.find("FreeFlow"), std::string::npos);
   const std::string schemes = run(ffdreg + " --list-schemes").out;
   for (const char* name : {"shared_atomic", "sort_and_count", "banded_flush", "conflict_free"})
@@ -216,9 +221,8 @@ TEST_F(Ffdreg, EveryMeasureRunsAndIsNamedInTheProgress) {
 
 TEST_F(Ffdreg, VerboseShowsALinePerLevel) {
   const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ -v --start none" + quick);
-  EXPECT_NE(o.err.find("level 1/2"), std::string::npos) << o.err;
-  EXPECT_NE(o.err.find("s left"), std::string::npos) << o.err;
-  EXPECT_NE(o.err.find("level 2/2"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("ffd 1/2"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("ffd 2/2"), std::string::npos) << o.err;
 }
 
 TEST_F(Ffdreg, ReportsTheDiscreteStart) {

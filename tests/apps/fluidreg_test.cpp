@@ -208,7 +208,7 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--velocity navier --mu 0"), "mu");
   expect_refusal(run(call + "--velocity navier --model demons"), "gaussian");
   expect_refusal(run(call + "--iterations 1x2"), "per level");
-  EXPECT_NE(run(fluidreg + " --help").out.find("--sigma-update"), std::string::npos);
+  EXPECT_NE(run(fluidreg + " --help all").out.find("--sigma-update"), std::string::npos);
 }
 
 }  // namespace

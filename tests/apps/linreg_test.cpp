@@ -193,8 +193,12 @@ TEST_F(Linreg, RefusesUnusableCalls) {
 TEST_F(Linreg, HelpNamesTheOptions) {
   const Outcome help = run(linreg + " --help");
   EXPECT_EQ(help.status, 0);
-  for (const char* word : {"--dof", "--search", "Example"})
+  for (const char* word : {"--dof", "Example"})
     EXPECT_NE(help.out.find(word), std::string::npos) << word;
+  const std::string all = run(linreg + " --help all").out;
+  EXPECT_NE(all.find("--search"), std::string::npos);
+  for (const std::string& line : lines_of(all)) EXPECT_LE(line.size(), 80u) << line;
+  EXPECT_EQ(all.find("--linear"), std::string::npos) << "it is refused";
   EXPECT_NE(run(linreg + " --version").out.find("FreeFlow"), std::string::npos);
 }
 
