@@ -7,9 +7,9 @@ namespace freeflow::apps {
 
 std::string progress_line(const std::string& stage, const std::string& measure,
                           const LevelRecord& level) {
-  const std::string name = stage + " " + std::to_string(level.level + 1) + "/" +
-                           std::to_string(level.levels) + "  " + std::to_string(level.grid.x) +
-                           "x" + std::to_string(level.grid.y) + "x" + std::to_string(level.grid.z);
+  std::string name = stage + " " + std::to_string(level.level + 1) + "/" +
+                     std::to_string(level.levels) + "  " + std::to_string(level.grid.x) + "x" +
+                     std::to_string(level.grid.y) + "x" + std::to_string(level.grid.z);
   if (level.iterations.empty()) return name;
   // The first record is where the level begins. A linear level may be descended several times.
   const int done = int(level.iterations.size()) - 1;
