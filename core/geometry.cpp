@@ -41,6 +41,7 @@ void Geometry::validate(const char* what) const {
 bool same_grid(const Geometry& a, const Geometry& b) {
   if (!(a.extent == b.extent)) return false;
   const Eigen::Affine3d difference = b.world_to_index() * a.index_to_world();
+  if (!difference.matrix().allFinite()) return false;
   for (int corner = 0; corner < 8; ++corner) {
     const Eigen::Vector3d p((corner & 1) * (a.extent.x - 1), (corner >> 1 & 1) * (a.extent.y - 1),
                             (corner >> 2 & 1) * (a.extent.z - 1));

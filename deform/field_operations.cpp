@@ -14,6 +14,7 @@ DisplacementField compose(Context& ctx, const DisplacementField& first,
   require_on_device(ctx, first, second);
   require(same_grid(first.geometry(), second.geometry()),
           "the two displacement fields do not share a grid");
+  first.geometry().validate("the grid of the displacement fields");
   DisplacementField out(ctx, first.geometry());
   for_each_voxel(ctx, out.extent(),
                  ComposeBody{first.view(), second.view(), out.view(), 1.0f, 1.0f});
@@ -34,6 +35,7 @@ void exponential(Context& ctx, FieldView<const float> v, FieldView<float> u, Fie
 DisplacementField exponential(Context& ctx, const DisplacementField& v, int squarings,
                               double time) {
   require_on_device(ctx, v);
+  v.geometry().validate("the velocity's grid");
   DisplacementField u(ctx, v.geometry()), spare(ctx, v.geometry());
   exponential(ctx, v.view(), u.view(), spare.view(), squarings, time);
   return u;
@@ -43,6 +45,7 @@ InverseResidual inverse_residual(Context& ctx, const DisplacementField& u,
                                  const DisplacementField& v) {
   require_on_device(ctx, u, v);
   require(same_grid(u.geometry(), v.geometry()), "the field and its inverse do not share a grid");
+  u.geometry().validate("the displacement field");
   const ReduceWorkspace work(ctx, u.extent().count(), 2);
   Buffer<double> scalars(ctx, 3);
   const InverseResidualBody body{u.view(), v.view()};
@@ -55,6 +58,7 @@ InverseResidual inverse_residual(Context& ctx, const DisplacementField& u,
 Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& options,
                const StopRequest& stop) {
   require_on_device(ctx, u);
+  u.geometry().validate("the displacement field");
   Inverse inverse{DisplacementField(ctx, u.geometry()), {}};
   const Extent n = u.extent();
   // A sweep of the CPU takes long enough for somebody to want it stopped, so it goes by slabs.
@@ -82,6 +86,7 @@ Inverse invert(Context& ctx, const DisplacementField& u, const InverseOptions& o
 
 Volume<float> jacobian_determinant(Context& ctx, const DisplacementField& u) {
   require_on_device(ctx, u);
+  u.geometry().validate("the displacement field");
   Volume<float> jacobian(ctx, u.geometry());
   for_each_voxel(ctx, u.extent(), JacobianBody{u.view(), jacobian.view()});
   return jacobian;
@@ -115,6 +120,8 @@ JacobianStatistics jacobian_statistics(Context& ctx, const DisplacementField& u)
 
 DisplacementField resample(Context& ctx, const DisplacementField& u, const Geometry& grid) {
   require_on_device(ctx, u);
+  u.geometry().validate("the displacement field");
+  grid.validate("the grid to resample to");
   DisplacementField out(ctx, grid);
   const Eigen::Affine3d to_source = u.geometry().world_to_index() * grid.index_to_world();
   Eigen::Affine3d vectors = Eigen::Affine3d::Identity();

@@ -1,5 +1,6 @@
 // Operations on dense displacement fields: composition, inverse, Jacobian, resampling. Fields are
-// extended beyond their grid by their border values.
+// extended beyond their grid by their border values. All throw InvalidArgument for memory of
+// another device, grids that differ where they must not, and as Geometry::validate does.
 #pragma once
 
 #include <freeflow/core/cancelled.h>

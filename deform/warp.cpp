@@ -16,6 +16,13 @@ void bspline_prefilter(Context& ctx, VolumeView<float> image) {
 
 namespace {
 
+/// What is indexed with: an image and a grid that are there, and a finite way between them.
+void require_usable(const Geometry& image, const Geometry& grid, const Eigen::Affine3d& between) {
+  image.validate("the image to be sampled");
+  grid.validate("the grid to be sampled");
+  require(between.matrix().allFinite(), "the affine between grid and image is not finite");
+}
+
 template <class Point>
 Volume<float> sample_at(Context& ctx, const Volume<float>& image, const Geometry& grid,
                         const Point& point, Interpolation interpolation, float fill) {
@@ -48,6 +55,7 @@ Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& gr
                    Interpolation interpolation, float fill) {
   require(!u || same_grid(u->geometry(), grid),
           "the displacement field does not lie on the grid to be sampled");
+  require_usable(moving.geometry(), grid, world);
   require_on_device(ctx, moving);
   if (u) require_on_device(ctx, *u);
   const DisplacedPoint point{index_map(grid, world, moving.geometry()),
@@ -58,6 +66,8 @@ Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& gr
 Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geometry& grid,
                            const Eigen::Affine3d& before, const DisplacementField& v,
                            Interpolation interpolation, float fill) {
+  require_usable(image.geometry(), grid, before);
+  v.geometry().validate("the displacement field");
   require_on_device(ctx, image, v);
   const PointThroughField point{
       index_map(grid, before, v.geometry()),

@@ -19,7 +19,7 @@ enum class Interpolation {
 /// Samples `moving` at world(x + u(x)) for every voxel x of `grid`.
 /// world: maps points of the grid's space to the moving space (mm, LPS). u: on `grid`, or null for
 /// no displacement. Voxels that fall outside (or touch NaN) become `fill`. Throws InvalidArgument
-/// when u lies on another grid.
+/// when u lies on another grid, and as Geometry::validate does of what is indexed with.
 Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid,
                    const Eigen::Affine3d& world, const DisplacementField* u,
                    Interpolation interpolation, float fill);
@@ -27,7 +27,7 @@ Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& gr
 /// Samples `image` at p + v(p), p = before(y), for every voxel y of `grid`: first the affine
 /// (world, mm, LPS), then a displacement on a grid of its own, sampled linearly and extended by its
 /// border values. With the inverse affine and the inverse displacement this carries the fixed image
-/// to the moving one.
+/// to the moving one. Throws as warp does.
 Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geometry& grid,
                            const Eigen::Affine3d& before, const DisplacementField& v,
                            Interpolation interpolation, float fill);

@@ -55,6 +55,7 @@ Volume<std::int32_t> resample_labels_at(Context& ctx, const Volume<std::int32_t>
 Volume<float> resample(Context& ctx, const Volume<float>& moving, const Transform& transform,
                        const Geometry& grid, Interpolation interpolation, float fill) {
   require_on_device(ctx, moving);
+  moving.geometry().validate("the image to be sampled");
   grid.validate("the grid to be sampled");
   return resample_at(ctx, moving, chain_point(ctx, transform, grid, moving.geometry()), grid,
                      interpolation, fill);
@@ -64,6 +65,7 @@ Volume<std::int32_t> resample_labels(Context& ctx, const Volume<std::int32_t>& l
                                      const Transform& transform, const Geometry& grid,
                                      LabelInterpolation interpolation, std::int32_t outside) {
   require_on_device(ctx, labels);
+  labels.geometry().validate("the labels to be sampled");
   grid.validate("the grid to be sampled");
   return resample_labels_at(ctx, labels, chain_point(ctx, transform, grid, labels.geometry()), grid,
                             interpolation, outside);
@@ -73,6 +75,7 @@ SamplingMap::SamplingMap(Context& ctx, const Transform& transform, const Geometr
                          const Geometry& image)
     : grid_(grid), image_(image) {
   grid.validate("the grid to be sampled");
+  image.validate("the image to be sampled");
   position_ = Buffer<float>(ctx, 3 * grid.extent.count());
   for_each_voxel(ctx, grid.extent,
                  StorePointBody{chain_point(ctx, transform, grid, image),

@@ -278,5 +278,20 @@ TEST_P(Transforms, SaysWhatItCannot) {
   EXPECT_THROW(Transform().then(DisplacementField()), InvalidArgument);
 }
 
+TEST_P(Transforms, ResampleNothingOfAnUnusableGeometry) {
+  const Geometry good = plain_geometry({4, 4, 4});
+  Geometry bad = good;
+  bad.spacing.y() = NAN;
+  EXPECT_THROW(resample(ctx, Volume<float>(ctx, bad), Transform(), good, Interpolation::linear),
+               InvalidArgument);
+  EXPECT_THROW(resample(ctx, Volume<float>(ctx, good), Transform(), bad, Interpolation::linear),
+               InvalidArgument);
+  EXPECT_THROW(resample_labels(ctx, Volume<std::int32_t>(ctx, bad), Transform(), good,
+                               LabelInterpolation::nearest, 0),
+               InvalidArgument);
+  EXPECT_THROW(SamplingMap(ctx, Transform(), good, bad), InvalidArgument);
+  EXPECT_THROW(SamplingMap(ctx, Transform(), bad, good), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace freeflow
