@@ -64,7 +64,7 @@ void write_template(Context& ctx, const OutputSet& outputs, AtlasReport& report,
     write_image(outputs.file("agreement.nii.gz"), grid, report.labels->agreement,
                 StoredType::float32, ctx.threads());
   }
-  write_atlas_page(outputs.file("report.html"), outputs.file("picture.png"), ctx, report);
+  write_atlas_page(outputs.file("report.html"), ctx, report);
   report.seconds.writing = watch.lap();
   write_atlas_report(outputs.file("report.json"), ctx, report);
 }

@@ -28,8 +28,7 @@ struct AtlasReport {
 /// Throws IoError.
 void write_atlas_report(const std::string& path, const Context& ctx, const AtlasReport& report);
 
-/// A page that needs no other file. `scratch`: a path for a picture on the way. Throws IoError.
-void write_atlas_page(const std::string& path, const std::string& scratch, Context& ctx,
-                      const AtlasReport& report);
+/// A page that needs no other file. Throws IoError.
+void write_atlas_page(const std::string& path, Context& ctx, const AtlasReport& report);
 
 }  // namespace freeflow::apps

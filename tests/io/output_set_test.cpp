@@ -1,6 +1,7 @@
 #include <freeflow/io/output_set.h>
 
 #include <freeflow/io/picture_file.h>
+#include <zlib.h>
 
 #include "io_test_support.h"
 
@@ -158,6 +159,33 @@ TEST(PictureFile, WritesAPngOfItsSize) {
       {"cannot write", "missing/p.png"});
   expect_io_error([&] { write_png(folder / "p.jpg", 3, 2, std::vector<unsigned char>(18)); },
                   {"cannot write", ".png"});
+}
+
+std::vector<unsigned char> rows_of_png(const std::string& png, std::size_t expected) {
+  const std::size_t data = png.find("IDAT") + 4;
+  const auto* at = reinterpret_cast<const unsigned char*>(png.data());
+  const uLong length = uLong(at[data - 8]) << 24 | uLong(at[data - 7]) << 16 |
+                       uLong(at[data - 6]) << 8 | uLong(at[data - 5]);
+  const uLong crc = uLong(at[data + length]) << 24 | uLong(at[data + length + 1]) << 16 |
+                    uLong(at[data + length + 2]) << 8 | uLong(at[data + length + 3]);
+  EXPECT_EQ(crc, crc32(0, at + data - 4, uInt(length + 4)));
+  std::vector<unsigned char> rows(2 * expected);
+  uLongf size = rows.size();
+  EXPECT_EQ(uncompress(rows.data(), &size, at + data, length), Z_OK);
+  rows.resize(size);
+  return rows;
+}
+
+TEST(PictureFile, KeepsGreysAndPlacesInAPalette) {
+  // Each row begins with its filter: 1 keeps the difference to the left, 0 the byte.
+  EXPECT_EQ(rows_of_png(png_of({3, 2, {10, 12, 9, 0, 255, 1}}), 8),
+            (std::vector<unsigned char>{1, 10, 2, 253, 1, 0, 255, 2}));
+  const std::string coloured = png_of({2, 1, {1, 0}, {{{0, 0, 0, 0}, {{255, 128, 64, 200}}}}});
+  EXPECT_EQ(rows_of_png(coloured, 3), (std::vector<unsigned char>{0, 1, 0}));
+  EXPECT_NE(coloured.find(std::string("PLTE\0\0\0\xff\x80\x40", 10)), std::string::npos);
+  EXPECT_NE(coloured.find(std::string("tRNS\0\xc8", 6)), std::string::npos);
+  EXPECT_THROW(png_of({2, 1, {1, 2}, {{{0, 0, 0, 0}, {{255, 128, 64, 200}}}}}), InvalidArgument);
+  EXPECT_THROW(png_of({2, 2, {1, 2}}), InvalidArgument);
 }
 
 }  // namespace
