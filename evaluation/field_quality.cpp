@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <freeflow/deform/host_sampling.h>
+#include <freeflow/evaluation/corner_jacobian.h>
 #include <freeflow/evaluation/statistics.h>
 
 namespace freeflow {
@@ -30,35 +31,11 @@ Eigen::Vector3d vector_at(const Field& u, int x, int y, int z) {
   return vector_on_host(u, u.extent.offset(x, y, z));
 }
 
-/// d(x + u) / d(an axis), per voxel, from `down` voxels before to `up` after.
-Eigen::Vector3d derivative(const Field& u, const int (&at)[3], int axis, int down, int up) {
-  Eigen::Vector3d d = Eigen::Vector3d::Unit(axis);
-  if (down + up == 0) return d;
-  const int x = axis == 0, y = axis == 1, z = axis == 2;
-  d += (vector_at(u, at[0] + up * x, at[1] + up * y, at[2] + up * z) -
-        vector_at(u, at[0] - down * x, at[1] - down * y, at[2] - down * z)) /
-       double(down + up);
-  return d;
-}
-
 double central_jacobian(const Field& u, const int (&at)[3]) {
   Eigen::Vector3d d[3];
   for (int a = 0; a < 3; ++a)
-    d[a] = derivative(u, at, a, at[a] > 0 ? 1 : 0, at[a] + 1 < u.extent[a] ? 1 : 0);
+    d[a] = derivative_on_host(u, at, a, at[a] > 0 ? 1 : 0, at[a] + 1 < u.extent[a] ? 1 : 0);
   return d[0].dot(d[1].cross(d[2]));
-}
-
-double smallest_corner_jacobian(const Field& u, const int (&at)[3]) {
-  Eigen::Vector3d d[3][2];
-  for (int a = 0; a < 3; ++a)
-    for (int side = 0; side < 2; ++side) d[a][side] = derivative(u, at, a, 1 - side, side);
-  double least = infinity;
-  for (const Eigen::Vector3d& y : d[1])
-    for (const Eigen::Vector3d& z : d[2]) {
-      const Eigen::Vector3d across = y.cross(z);
-      for (const Eigen::Vector3d& x : d[0]) least = std::min(least, x.dot(across));
-    }
-  return least;
 }
 
 /// What one slice says. Slices are added up in their order, so that the bits do not depend on the
