@@ -139,8 +139,10 @@ std::function<void()> LinearRun::compute(Context& ctx) {
              moving = images.moving().as_they_came(ctx, inputs_.moving);
   write_linear_results(
       ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
-  return ending(
-      linear_report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted}));
+  watch_.lap();
+  ReportedRun run = reported(ctx, {fixed.front(), moving.front(), result.affine}, predicted);
+  run.seconds.report = watch_.lap();
+  return ending(report_of(ctx, run, result));
 }
 
 int run(int argc, char** argv) {

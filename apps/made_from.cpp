@@ -16,7 +16,7 @@ namespace {
 /// Files, whose contents count, and what changes no bit of the results.
 constexpr const char* left_out[] = {"fixed",   "moving",  "fixed-mask", "moving-mask", "init",
                                     "output",  "pairs",   "summary",    "config",      "device",
-                                    "threads", "verbose", "quiet"};
+                                    "threads", "verbose", "quiet",      "report"};
 
 ordered_json hashes(const std::vector<std::string>& files) {
   ordered_json list = ordered_json::array();
@@ -28,7 +28,8 @@ ordered_json hashes(const std::vector<std::string>& files) {
 ordered_json sizes_of(const OutputNames& names, const std::function<std::string(std::string)>& at) {
   ordered_json sizes;
   for (const std::string& name : names.all())
-    if (name != names.report) sizes[name] = std::filesystem::file_size(at(name));
+    if (name != names.report && name != names.page)
+      sizes[name] = std::filesystem::file_size(at(name));
   return sizes;
 }
 
@@ -55,6 +56,7 @@ void keep_origin(ordered_json& report, const ordered_json& from, const Outputs& 
 
 bool made_already(const OutputNames& names, const ordered_json& from) {
   try {
+    if (!names.page.empty() && !std::filesystem::exists(names.prefix + names.page)) return false;
     std::ifstream file(names.prefix + names.report);
     const ordered_json report = ordered_json::parse(file);
     return report.at("made_from") == from &&

@@ -172,8 +172,12 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
              moving = images.moving().as_they_came(ctx, inputs_.moving);
   write_results(ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)},
                 result);
-  return ending(
-      report_of(ctx, {program_.name, program_.found, inputs_, result, seconds_, predicted_}));
+  watch_.lap();
+  const DisplacementRange range = displacement_range(ctx, result.displacement);
+  ReportedRun run = reported(
+      ctx, {fixed.front(), moving.front(), result.affine, &result.displacement}, predicted_);
+  run.seconds.report = watch_.lap();
+  return ending(report_of(ctx, run, result, range));
 }
 
 }  // namespace

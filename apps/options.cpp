@@ -1,4 +1,5 @@
 #include <apps/options.h>
+#include <apps/output_names.h>
 #include <apps/threads.h>
 
 #include <algorithm>
@@ -104,6 +105,9 @@ po::options_description common_options(CommonOptions& v) {
        "for the warped images")  //
       ("outputs", text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report"),
        "what is written beside the affine; what nothing asks for is not computed")(
+          "report", text(v.report)->value_name("json|html|both"),
+          "the report's form: PREFIXreport.json, or a page to look at, PREFIXreport.html, or both; "
+          "regtool report makes the page later")(
           "compress", number(v.compress)->value_name("0..9"),
           "0 writes .nii; 1 is fast to write and to read; more is smaller: fields by a tenth from "
           "2, label-like images from 6, which takes many times as long");
@@ -149,7 +153,7 @@ std::string sentence(const std::string& program, const po::error& e) {
 
 std::vector<std::string> everyday_options(const std::vector<std::string>& own) {
   std::vector<std::string> names = {"fixed", "moving",     "output",  "fixed-mask", "moving-mask",
-                                    "init",  "similarity", "outputs", "pairs"};
+                                    "init",  "similarity", "outputs", "report", "pairs"};
   names.insert(names.end(), own.begin(), own.end());
   names.insert(names.end(), {"device", "threads", "verbose", "quiet", "version", "help"});
   return names;
@@ -379,6 +383,10 @@ void validate(const CommonOptions& o) {
           "--linear '" + o.linear + "' is not one of none, rigid, similarity, affine");
   require(parse_start(o.start).has_value(),
           "--start '" + o.start + "' is not one of auto, discrete, none");
+  require(o.report == "json" || o.report == "html" || o.report == "both",
+          "--report '" + o.report + "' is not one of json, html, both");
+  require(o.report == "json" || parse_outputs(o.outputs).report,
+          "--report " + o.report + " asks for what --outputs leaves out; add report to it");
   require(o.compress >= 0 && o.compress <= Compression::smallest,
           "--compress must lie between 0 (.nii, as it is) and 9 (.nii.gz, the smallest)");
   require_threads(o.threads);

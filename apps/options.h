@@ -21,6 +21,7 @@ struct CommonOptions {
   std::string output;
   std::string pairs, summary;   ///< tables, or empty
   std::string outputs = "all";  ///< words of OutputChoice, separated by commas
+  std::string report = "json";  ///< json, html or both
   int compress = 1;             ///< 0 to 9; 0: not at all
   std::string bids;             ///< FROM:TO, or empty
   std::string config;           ///< FILE, or empty

@@ -19,9 +19,14 @@ std::string number_of(std::size_t channel) {
 
 OutputNames bids_names(const CommonOptions& o, const std::string& extension) {
   const BidsSpaces there = parse_bids(o.bids), back = there.swapped();
-  OutputNames names{bids_prefix(o.output),           "", bids_transform(there, extension),
-                    bids_transform(back, extension), {}, {},
-                    bids_transform(there, ".json")};
+  OutputNames names{bids_prefix(o.output),
+                    "",
+                    bids_transform(there, extension),
+                    bids_transform(back, extension),
+                    {},
+                    {},
+                    bids_transform(there, ".json"),
+                    bids_transform(there, ".html")};
   for (std::size_t c = 0; c < o.fixed.size(); ++c) {
     names.warped.push_back(bids_warped(there, o.moving[c], number_of(c)));
     names.inverse_warped.push_back(bids_warped(back, o.fixed[c], number_of(c)));
@@ -32,7 +37,8 @@ OutputNames bids_names(const CommonOptions& o, const std::string& extension) {
 /// As ANTs names them; without fields where these are not named.
 OutputNames plain_names(const CommonOptions& o, const std::string& forward,
                         const std::string& back) {
-  OutputNames names{o.output, "0GenericAffine.mat", forward, back, {}, {}, "report.json"};
+  OutputNames names{o.output, "0GenericAffine.mat", forward,      back, {},
+                    {},       "report.json",        "report.html"};
   for (std::size_t c = 0; c < o.fixed.size(); ++c) {
     names.warped.push_back("Warped" + number_of(c) + ".nii.gz");
     names.inverse_warped.push_back("InverseWarped" + number_of(c) + ".nii.gz");
@@ -41,12 +47,13 @@ OutputNames plain_names(const CommonOptions& o, const std::string& forward,
 }
 
 /// Without those that are not asked for.
-OutputNames chosen_of(OutputNames names, const OutputChoice& choice) {
+OutputNames chosen_of(OutputNames names, const OutputChoice& choice, const std::string& report) {
   if (!choice.warp) names.forward.clear();
   if (!choice.inverse) names.back.clear();
   if (!choice.warped) names.warped.clear();
   if (!choice.inverse_warped) names.inverse_warped.clear();
-  if (!choice.report) names.report.clear();
+  if (!choice.report || report == "html") names.report.clear();
+  if (!choice.report || report == "json") names.page.clear();
   return names;
 }
 
@@ -63,7 +70,7 @@ OutputNames plain_files(OutputNames names) {
 }
 
 OutputNames written_of(const OutputNames& names, const CommonOptions& o) {
-  const OutputNames chosen = chosen_of(names, parse_outputs(o.outputs));
+  const OutputNames chosen = chosen_of(names, parse_outputs(o.outputs), o.report);
   return o.compress == 0 ? plain_files(chosen) : chosen;
 }
 
@@ -105,7 +112,7 @@ OutputChoice parse_outputs(const std::string& words) {
 
 std::vector<std::string> OutputNames::all() const {
   std::vector<std::string> names;
-  for (const std::string& name : {affine, forward, back, report})
+  for (const std::string& name : {affine, forward, back, report, page})
     if (!name.empty()) names.push_back(name);
   names.insert(names.end(), warped.begin(), warped.end());
   names.insert(names.end(), inverse_warped.begin(), inverse_warped.end());

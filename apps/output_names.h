@@ -26,6 +26,7 @@ struct OutputNames {
   std::string forward, back;  ///< fields, or whole transforms
   std::vector<std::string> warped, inverse_warped;  ///< of each channel, or none
   std::string report;
+  std::string page;  ///< the report as HTML
 
   std::vector<std::string> all() const;
   /// What regtool apply and antsApplyTransforms take: -t FILE -t FILE. Forward: the moving image

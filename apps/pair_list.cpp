@@ -33,6 +33,8 @@ std::vector<CommonOptions> pairs_of_table(const CommonOptions& o, const NamesOf&
           "--pairs names fixed and moving images and outputs: leave out -f, -m and -o");
   require(parse_outputs(o.outputs).report,
           "--pairs needs the report, by which a run goes on where it stopped: add it to --outputs");
+  require(o.report != "html",
+          "--pairs needs report.json, by which a run goes on where it stopped: --report both");
   const std::vector<TableRow> rows = read_table(
       o.pairs, {{"fixed", "moving", "output"}, {"fixed_mask", "moving_mask", "init", "init2"}});
   std::vector<CommonOptions> pairs;

@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <iostream>
 #include <new>
 #include <system_error>
@@ -99,6 +100,28 @@ bool cpu_is_supported() {
 }
 
 }  // namespace
+
+std::string command_line() {
+  std::ifstream words("/proc/self/cmdline", std::ios::binary);
+  constexpr const char* plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  std::string line;
+  for (std::string word; std::getline(words, word, '\0');) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word)
+      if (c == '\'')
+        line += "'\\''";
+      else
+        line += c;
+    line += '\'';
+  }
+  return line;
+}
 
 bool interrupt_requested() { return received_signal != 0; }
 

@@ -31,6 +31,9 @@ struct Interrupted : Cancelled {
 /// and a status, 128 and its number for a signal that ended it. Installs the handlers of signals.
 int run_program(const std::string& name, const std::function<int()>& work);
 
+/// The words that this process was started with, quoted for a shell where need be.
+std::string command_line();
+
 /// True once Ctrl-C (SIGINT), SIGTERM or another signal that ends programs has come.
 bool interrupt_requested();
 /// Throws Cancelled then.

@@ -2,7 +2,11 @@
 
 #include <algorithm>
 
+#include <apps/html.h>
 #include <apps/made_from.h>
+#include <apps/report_page/draw.h>
+#include <apps/report_page/finished_run.h>
+#include <apps/report_page/page.h>
 #include <apps/report_parts.h>
 
 namespace freeflow::apps {
@@ -31,6 +35,17 @@ ResultFiles& RegistrationRun::start_writing(const Context& ctx) {
       *outputs_, Compression(ctx.threads(), std::max(common_.compress, Compression::fastest)));
 }
 
+ReportedRun RegistrationRun::reported(Context& ctx, const Registered& registered,
+                                      std::size_t predicted_bytes) {
+  const Similarities found = similarities(
+      ctx, registered.fixed, registered.moving, registered.affine, registered.displacement,
+      inputs_.fixed_mask ? &inputs_.fixed_mask->voxels : nullptr);
+  if (!names_.page.empty())
+    pictures_ = draw_registration(ctx, registered, inputs_.fixed.front(), inputs_.moving.front());
+  return {program_.name, program_.found, common_,         names_,
+          inputs_,       seconds_,       predicted_bytes, found};
+}
+
 std::function<void()> RegistrationRun::ending(const nlohmann::ordered_json& report) {
   return [this, report = report]() mutable { finish(report); };
 }
@@ -38,7 +53,11 @@ std::function<void()> RegistrationRun::ending(const nlohmann::ordered_json& repo
 void RegistrationRun::finish(nlohmann::ordered_json& report) {
   files_->finish();
   report["seconds"]["writing"] = watch_.lap();
+  if (pictures_)
+    write_page(outputs_->set.file(names_.page),
+               registration_page(name_of_report(names_.prefix + names_.page), report, *pictures_));
   if (!made_from_.is_null()) keep_origin(report, made_from_, *outputs_);
+  iterations_last(report);
   if (!names_.report.empty()) write_json(outputs_->set.file(names_.report), report);
   stop_if_interrupted();
   outputs_->set.commit();

@@ -10,6 +10,7 @@
 #include <apps/pair_run.h>
 #include <apps/program.h>
 #include <apps/report.h>
+#include <apps/report_page/pictures.h>
 #include <apps/results.h>
 
 namespace freeflow::apps {
@@ -27,6 +28,9 @@ class RegistrationRun : public PairRun {
 
   /// Looks at --init, once the images are read.
   virtual void take_start() = 0;
+  /// What a report is of, with its page's pictures where there is one; at the end of compute().
+  /// Figures that the registration itself did not need are worked out here.
+  ReportedRun reported(Context& ctx, const Registered& registered, std::size_t predicted_bytes);
   /// Files that the context's threads compress; for compute().
   ResultFiles& start_writing(const Context& ctx);
   /// What compute() returns: ends the writing with this report.
@@ -45,6 +49,7 @@ class RegistrationRun : public PairRun {
  private:
   void finish(nlohmann::ordered_json& report);
 
+  std::optional<PagePictures> pictures_;
   nlohmann::ordered_json made_from_;  // of a cohort's pair
 };
 

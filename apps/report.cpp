@@ -1,5 +1,7 @@
 #include <apps/field_names.h>
+#include <apps/program.h>
 #include <apps/report.h>
+#include <apps/report_page/verdict.h>
 #include <apps/report_parts.h>
 
 #include <sys/resource.h>
@@ -85,7 +87,8 @@ ordered_json level_json(const LevelRecord& level) {
   }
   ordered_json json{{"level", level.level + 1},
                     {"grid", {level.grid.x, level.grid.y, level.grid.z}},
-                    {"seconds", level.seconds}};
+                    {"seconds", level.seconds},
+                    {"iterations_at_most", level.max_iterations}};
   json["evaluations"] = level.evaluations;
   if (level.regriddings > 0) json["regriddings"] = level.regriddings;
   json["stopped_because"] = level.stopped_because;
@@ -106,27 +109,50 @@ ordered_json channels_json(const Inputs& inputs) {
   return channels;
 }
 
-/// What every report opens with.
-ordered_json opening(const std::string& program, const po::variables_map& options,
-                     const Context& ctx, const Inputs& inputs,
+ordered_json similarity_json(const Similarities& s) {
+  const auto or_null = [](const std::optional<double>& value) {
+    return value ? ordered_json(*value) : ordered_json();
+  };
+  return {{"measure", "nmi"},
+          {"before", or_null(s.before)},
+          {"affine", or_null(s.affine)},
+          {"after", or_null(s.after)}};
+}
+
+/// What every report opens with. The summary stands first, and is made in the end.
+ordered_json opening(const Context& ctx, const ReportedRun& run,
                      const std::vector<std::string>& warnings,
                      const std::vector<LevelRecord>& levels) {
   ordered_json json;
-  json["program"] = program;
+  json["summary"] = ordered_json::object();
+  json["program"] = run.program;
   json["version"] = FREEFLOW_VERSION;
-  json["options"] = options_json(options);
+  json["command"] = command_line();
+  json["date"] = now_utc();
+  json["inputs"] = inputs_json(run.common);
+  json["outputs"] = outputs_json(run.names);
+  json["options"] = options_json(run.options);
   json["device"] = {{"name", ctx.device().name()},
                     {"description", ctx.device().description()},
                     {"threads", ctx.threads()}};
-  const HostImage &fixed = inputs.fixed_image(), &moving = inputs.moving_image();
+  const HostImage &fixed = run.inputs.fixed_image(), &moving = run.inputs.moving_image();
   json["fixed"] = geometry_json(fixed.geometry, fixed.nonfinite_voxels);
   json["moving"] = geometry_json(moving.geometry, moving.nonfinite_voxels);
-  if (inputs.fixed.size() > 1) json["channels"] = channels_json(inputs);
-  json["warnings"] = inputs.warnings;
+  if (run.inputs.fixed.size() > 1) json["channels"] = channels_json(run.inputs);
+  json["warnings"] = run.inputs.warnings;
   for (const std::string& warning : warnings) json["warnings"].push_back(translated(warning));
   json["levels"] = ordered_json::array();
   for (const LevelRecord& level : levels) json["levels"].push_back(level_json(level));
+  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
+                          {"peak_device", ctx.statistics().peak_bytes},
+                          {"predicted_device", run.predicted_bytes}};
+  json["similarity"] = similarity_json(run.similarity);
   return json;
+}
+
+void end(ordered_json& json) {
+  json["summary"] = summary_json(verdict_of(json));
+  iterations_last(json);
 }
 
 ordered_json vector_json(const Eigen::Vector3d& v) { return {v.x(), v.y(), v.z()}; }
@@ -148,33 +174,25 @@ ordered_json linear_json(const LinearResult& r) {
 
 }  // namespace
 
-ordered_json linear_report_of(const Context& ctx, const LinearReportInput& in) {
-  ordered_json json =
-      opening(in.program, in.options, ctx, in.inputs, in.result.warnings, in.result.levels);
-  json["seconds"] = {{"reading", in.seconds.reading},
-                     {"linear", in.seconds.linear},
-                     {"writing", in.seconds.writing}};
-  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
-                          {"peak_device", ctx.statistics().peak_bytes},
-                          {"predicted_device", in.predicted_bytes}};
-  json["overlap_fraction"] = {{"before", in.result.overlap_before},
-                              {"after", in.result.overlap_after}};
-  json["linear"] = linear_json(in.result);
+ordered_json report_of(const Context& ctx, const ReportedRun& run, const LinearResult& r) {
+  ordered_json json = opening(ctx, run, r.warnings, r.levels);
+  json["seconds"] = {{"reading", run.seconds.reading},
+                     {"linear", run.seconds.linear},
+                     {"report", run.seconds.report},
+                     {"writing", run.seconds.writing}};
+  json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
+  json["linear"] = linear_json(r);
+  end(json);
   return json;
 }
 
-ordered_json report_of(const Context& ctx, const ReportInput& in) {
-  const RegistrationResult& r = in.result;
+ordered_json report_of(const Context& ctx, const ReportedRun& run, const RegistrationResult& r,
+                       const DisplacementRange& range) {
   const std::size_t voxels = r.displacement.extent().count();
-  ordered_json json = opening(in.program, in.options, ctx, in.inputs, r.warnings, r.levels);
-  json["seconds"] = {{"reading", in.seconds.reading},
-                     {"linear", in.seconds.linear},
-                     {"nonrigid", in.seconds.nonrigid},
-                     {"inverting", in.seconds.inverting},
-                     {"writing", in.seconds.writing}};
-  json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
-                          {"peak_device", ctx.statistics().peak_bytes},
-                          {"predicted_device", in.predicted_bytes}};
+  ordered_json json = opening(ctx, run, r.warnings, r.levels);
+  json["seconds"] = {{"reading", run.seconds.reading},   {"linear", run.seconds.linear},
+                     {"nonrigid", run.seconds.nonrigid}, {"inverting", run.seconds.inverting},
+                     {"report", run.seconds.report},     {"writing", run.seconds.writing}};
   json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
   if (r.linear) {
     json["linear"] = linear_json(*r.linear);
@@ -192,6 +210,7 @@ ordered_json report_of(const Context& ctx, const ReportInput& in) {
                      {"cost", {{"before", r.start->cost_before}, {"after", r.start->cost_after}}},
                      {"inconsistency_mm", r.start->inconsistency_mm},
                      {"seconds", r.start->seconds}};
+  json["displacement_mm"] = {{"mean", range.mean_mm}, {"p99", range.p99_mm}, {"max", range.max_mm}};
   json["jacobian"] = {{"min", r.jacobian.min},
                       {"max", r.jacobian.max},
                       {"mean_log", r.jacobian.mean_log},
@@ -209,6 +228,7 @@ ordered_json report_of(const Context& ctx, const ReportInput& in) {
                                  {"below_bound_after", r.inverse_unfolding.voxels_after},
                                  {"rounds", r.inverse_unfolding.rounds}};
   }
+  end(json);
   return json;
 }
 

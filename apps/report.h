@@ -5,6 +5,8 @@
 #include <string>
 
 #include <apps/images.h>
+#include <apps/output_names.h>
+#include <apps/report_figures.h>
 #include <freeflow/registration/registration_result.h>
 #include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
@@ -12,30 +14,26 @@
 namespace freeflow::apps {
 
 struct Timings {
-  double reading = 0, linear = 0, nonrigid = 0, inverting = 0, writing = 0;
+  double reading = 0, linear = 0, nonrigid = 0, inverting = 0, report = 0, writing = 0;
 };
 
-struct ReportInput {
+/// What a report of any registration is of.
+struct ReportedRun {
   std::string program;
   const boost::program_options::variables_map& options;
+  const CommonOptions& common;
+  const OutputNames& names;
   const Inputs& inputs;
-  const RegistrationResult& result;
   Timings seconds;
   std::size_t predicted_bytes = 0;
-};
-
-struct LinearReportInput {
-  std::string program;
-  const boost::program_options::variables_map& options;
-  const Inputs& inputs;
-  const LinearResult& result;
-  Timings seconds;
-  std::size_t predicted_bytes = 0;
+  Similarities similarity;
 };
 
 /// What the report holds; ["seconds"]["writing"] is for who ends the writing.
-nlohmann::ordered_json linear_report_of(const Context& ctx, const LinearReportInput& input);
-nlohmann::ordered_json report_of(const Context& ctx, const ReportInput& input);
+nlohmann::ordered_json report_of(const Context& ctx, const ReportedRun& run,
+                                 const LinearResult& result);
+nlohmann::ordered_json report_of(const Context& ctx, const ReportedRun& run,
+                                 const RegistrationResult& result, const DisplacementRange& range);
 
 /// "160x192x224 voxels of 1x1x1 mm".
 std::string describe(const Geometry& geometry);

@@ -21,6 +21,7 @@ int regtool_invert(int argc, const char* const* argv);
 int regtool_jacobian(int argc, const char* const* argv);
 int regtool_convert(int argc, const char* const* argv);
 int regtool_measure(int argc, const char* const* argv);
+int regtool_report(int argc, const char* const* argv);
 int regtool_info(int argc, const char* const* argv);
 
 struct RunOptions {

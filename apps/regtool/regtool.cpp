@@ -27,6 +27,7 @@ constexpr Command commands[] = {
     {"jacobian", regtool_jacobian, "how transforms change volumes"},
     {"convert", regtool_convert, "transform files of FSL, NiftyReg, SPM, AFNI, FreeSurfer, MRtrix"},
     {"measure", regtool_measure, "how good a registration is: labels, landmarks, folds"},
+    {"report", regtool_report, "pages to judge a registration or a whole cohort by"},
     {"info", regtool_info, "what an image or a transform file holds"},
 };
 

@@ -1,0 +1,135 @@
+// regtool report: pages to judge registrations by.
+#include <cstdio>
+
+#include <apps/html.h>
+#include <apps/program.h>
+#include <apps/regtool/commands.h>
+#include <apps/report_page/draw.h>
+#include <apps/report_page/finished_run.h>
+#include <apps/report_page/group.h>
+#include <apps/report_page/page.h>
+#include <apps/report_page/report_values.h>
+
+namespace po = boost::program_options;
+namespace fs = std::filesystem;
+
+namespace freeflow::apps {
+
+namespace {
+
+constexpr const char* summary =
+    "makes the page of a finished registration from its report.json, its images and its "
+    "transform,\n"
+    "or one page of a whole cohort, worst first. A page is one file that loads nothing.";
+
+constexpr const char* example =
+    "Example: the page of ffdreg ... -o out/a_, as its --report both would have made it\n"
+    "  regtool report out/a_\n"
+    "and of all registrations below a folder:\n"
+    "  regtool report --group out\n"
+    "Written: PREFIXreport.html, or DIR/group.html. docs/report.md says what the pages show.\n";
+
+struct ReportOptions {
+  std::string prefix, group, fixed, moving, output;
+  std::vector<std::string> transforms;
+  RunOptions run;
+};
+
+void add_options(po::options_description& options, ReportOptions& o) {
+  options.add_options()  //
+      ("prefix", po::value(&o.prefix)->value_name("PREFIX"),
+       "the registration's -o, or its report.json; may stand without --prefix")  //
+      ("group", po::value(&o.group)->value_name("DIR"),
+       "all registrations below this folder")  //
+      ("fixed", po::value(&o.fixed)->value_name("FILE"),
+       "the fixed image, where it is no longer where the report says")        //
+      ("moving", po::value(&o.moving)->value_name("FILE"), "the moving one")  //
+      ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE"),
+       "the transform, where it is no longer beside the report: a field and then its affine, or "
+       "one file")  //
+      ("output,o", po::value(&o.output)->value_name("FILE.html"), "where the page goes");
+  add_run_options(options, o.run);
+}
+
+void check(const ReportOptions& o) {
+  require(o.prefix.empty() != o.group.empty(),
+          "name the registration's prefix, or a cohort's folder with --group DIR");
+  require(o.group.empty() || (o.fixed.empty() && o.moving.empty() && o.transforms.empty()),
+          "--fixed, --moving and -t are of one registration, not of a --group");
+  require(o.transforms.size() <= 2,
+          "-t takes a field and then its affine, or one file; regtool compose makes one of more");
+}
+
+/// What the run read, by its report and by what is named now.
+CommonOptions images_of(const FinishedRun& run, const ReportOptions& o) {
+  CommonOptions images;
+  images.fixed = {o.fixed.empty() ? image_of_run(run, "fixed") : o.fixed};
+  images.moving = {o.moving.empty() ? image_of_run(run, "moving") : o.moving};
+  images.clip = text_in(run.json, "/options/clip");
+  images.background = text_in(run.json, "/options/background");
+  return images;
+}
+
+void write_registration(const ReportOptions& o) {
+  const FinishedRun run = read_finished_run(o.prefix);
+  const CommonOptions files = images_of(run, o);
+  const std::vector<std::string> transforms =
+      o.transforms.empty() ? transforms_of_run(run) : o.transforms;
+  const std::string path =
+      o.output.empty() ? fs::path(run.report).replace_extension(".html").string() : o.output;
+  std::vector<std::string> inputs = transforms;
+  inputs.insert(inputs.end(), {files.fixed[0], files.moving[0], run.report.string()});
+  protect_inputs(path, inputs, {""});
+
+  Context ctx(Device::parse(o.run.device), o.run.threads);
+  Inputs images = read_inputs(files);
+  images.warnings.clear();  // the page has those of the run
+  FileTransform transform = initial_transform(transforms, images);
+  DisplacementField u;
+  if (transform.displacement) {
+    require(same_grid(transform.displacement->geometry, images.fixed_image().geometry),
+            "the transform '" + transforms[0] + "' does not lie on the grid of the fixed image '" +
+                files.fixed[0] + "'; name the image that was registered with --fixed FILE");
+    u = DisplacementField(ctx, transform.displacement->geometry, transform.displacement->planes);
+    transform.displacement.reset();
+  }
+  stop_if_interrupted();
+  const Volume<float> fixed = to_volume(ctx, images.fixed_image()),
+                      moving = to_volume(ctx, images.moving_image());
+  const PagePictures pictures =
+      draw_registration(ctx, {fixed, moving, transform.affine, u.empty() ? nullptr : &u},
+                        images.fixed.front(), images.moving.front());
+  write_output(path, [&](const std::string& at) {
+    write_page(at, registration_page(run.name, run.json, pictures));
+  });
+}
+
+void write_group(const ReportOptions& o) {
+  const Group group = read_group(o.group);
+  const std::string path =
+      o.output.empty() ? (fs::path(o.group) / "group.html").string() : o.output;
+  const std::string title = "Registrations in " + o.group;
+  write_output(path, [&](const std::string& at) {
+    // The links start from where the page will be, not from where it is staged.
+    write_page(at, group_page(group, title, path));
+  });
+}
+
+}  // namespace
+
+int regtool_report(int argc, const char* const* argv) {
+  ReportOptions o;
+  o.run.device = "cpu";  // three planes
+  po::options_description options("Options");
+  add_options(options, o);
+  po::variables_map found;
+  if (!parse_regtool(argc, argv, summary, example, options, found, "prefix")) return done;
+  check(o);
+  if (o.group.empty())
+    write_registration(o);
+  else
+    write_group(o);
+  return done;
+}
+
+}  // namespace freeflow::apps

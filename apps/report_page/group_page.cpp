@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include <apps/html.h>
+#include <apps/report_page/group.h>
+#include <apps/report_page/page.h>
+
+namespace freeflow::apps {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Shown {
+  const char* name;
+  GroupFigure GroupMember::*figure;
+  int digits;
+};
+constexpr std::array<Shown, 3> figures{
+    {{"similarity (NMI)", &GroupMember::similarity, 3},
+     {"log-Jacobian's SD", &GroupMember::volumes, 3},
+     {"displacement of 99 %, mm", &GroupMember::displacement, 2}}};
+
+/// A path as a link has it.
+std::string url_of(const fs::path& path) {
+  constexpr const char* kept =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.~/";
+  constexpr const char* digits = "0123456789ABCDEF";
+  std::string url;
+  for (const char c : path.generic_string())
+    if (std::string_view(kept).find(c) != std::string_view::npos)
+      url += c;
+    else
+      url.append("%").append(1, digits[(unsigned char)c >> 4]).append(1, digits[c & 15]);
+  // A name with a colon before the first slash would be taken for a scheme.
+  return "./" + url;
+}
+
+std::string link(const GroupMember& m, const fs::path& page_folder) {
+  const fs::path page = fs::path(m.report).replace_extension(".html");
+  std::error_code none;
+  if (!fs::exists(page, none)) return escaped(m.name);
+  return "<a href=\"" +
+         url_of(fs::absolute(page).lexically_normal().lexically_relative(page_folder)) + "\">" +
+         escaped(m.name) + "</a>";
+}
+
+std::string cell(const GroupFigure& f, int digits) {
+  if (!f.value) return "–";
+  const std::string value = fixed_digits(*f.value, digits);
+  return f.score > GroupMember::outlier ? "<span class=\"bad tag\">" + value + "</span>" : value;
+}
+
+std::string table(const Group& group, const fs::path& page_folder) {
+  std::vector<std::string> heads{"score", "registration", "verdict"};
+  for (const Shown& s : figures) heads.push_back(s.name);
+  heads.insert(heads.end(), {"folded voxels", "warnings"});
+  std::string html = table_row(heads, "th");
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    const GroupMember& m = group.members[i];
+    const bool known = m.grade == "good" || m.grade == "bad";
+    std::vector<std::string> cells{
+        "<span id=\"s" + std::to_string(i) + "\">" + fixed_digits(m.score, 1) + "</span>",
+        link(m, page_folder),
+        "<span class=\"tag " + (known ? m.grade : "look") + "\">" + escaped(m.grade) + "</span>"};
+    for (const Shown& s : figures) cells.push_back(cell(m.*s.figure, s.digits));
+    cells.push_back(fixed_digits(m.folded_voxels, 0));
+    cells.push_back(std::to_string(m.warnings));
+    html += table_row(cells);
+  }
+  return "<div class=\"scroll\"><table>\n" + html + "</table></div>\n";
+}
+
+/// Every registration as a dot along the figure's range; a click goes to its row.
+std::string dots(const Group& group, const Shown& shown) {
+  double low = INFINITY, high = -INFINITY;
+  for (const GroupMember& m : group.members)
+    if (const auto value = (m.*shown.figure).value) {
+      low = std::min(low, *value);
+      high = std::max(high, *value);
+    }
+  if (low > high) return {};
+  constexpr double width = 900, margin = 8;
+  std::ostringstream html;
+  html << "<figure class=\"dots\"><figcaption>" << shown.name << ", "
+       << fixed_digits(low, shown.digits) << " to " << fixed_digits(high, shown.digits)
+       << "</figcaption><svg viewBox=\"0 0 " << width << " 44\" role=\"img\" aria-label=\""
+       << shown.name << " of every registration\">";
+  for (std::size_t i = 0; i < group.members.size(); ++i) {
+    const GroupMember& m = group.members[i];
+    const GroupFigure& f = m.*shown.figure;
+    if (!f.value) continue;
+    const double share = high > low ? (*f.value - low) / (high - low) : 0.5;
+    const bool outlier = f.score > GroupMember::outlier;
+    html << "<a href=\"#s" << i << "\"><circle cx=\""
+         << fixed_digits(margin + share * (width - 2 * margin), 1) << "\" cy=\"" << 8 + i * 7 % 29
+         << "\" r=\"4\" fill=\"var(--" << (outlier ? "bad" : "accent") << ")\" fill-opacity=\""
+         << (outlier ? ".9" : ".35") << "\"><title>" << escaped(m.name) << "</title></circle></a>";
+  }
+  html << "</svg></figure>\n";
+  return html.str();
+}
+
+}  // namespace
+
+std::string group_page(const Group& group, const std::string& title, const fs::path& page) {
+  const auto outliers = std::ranges::count_if(
+      group.members, [](const GroupMember& m) { return m.score > GroupMember::outlier; });
+  std::string html =
+      page_head(title) + "<header><h1>" + escaped(title) + "</h1>\n<p class=\"soft\">" +
+      std::to_string(group.members.size()) + " registrations, " + std::to_string(outliers) +
+      " of them outliers, worst first</p></header>\n<p>The score is the largest distance of the "
+      "three figures from the group's median, in robust standard deviations (1.48 times the median "
+      "absolute deviation); similarity counts where it is low. Above " +
+      fixed_digits(GroupMember::outlier, 1) +
+      " look at the registration; a group that failed as a whole has no outliers, so look at a few "
+      "in the middle too.</p>\n";
+  for (const Shown& s : figures) html += dots(group, s);
+  html += table(group, fs::absolute(page).lexically_normal().parent_path());
+  if (!group.unreadable.empty()) {
+    html += "<h2>Reports that cannot be read</h2>\n<ul>\n";
+    for (const fs::path& path : group.unreadable)
+      html += "<li>" + escaped(path.string()) + "</li>\n";
+    html += "</ul>\n";
+  }
+  return html + "</body></html>\n";
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,21 @@
+// Reads values of a report, which may be older, cut or another program's.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace freeflow::apps {
+
+/// Null where there is nothing at the pointer, such as "/jacobian/min".
+const nlohmann::ordered_json& value_in(const nlohmann::ordered_json& report,
+                                       const std::string& pointer);
+/// Nothing for what is no finite number.
+std::optional<double> number_in(const nlohmann::ordered_json& report, const std::string& pointer);
+/// Empty for what is no text.
+std::string text_in(const nlohmann::ordered_json& report, const std::string& pointer);
+/// Of a text, or of an array's texts.
+std::vector<std::string> texts_in(const nlohmann::ordered_json& report, const std::string& pointer);
+
+}  // namespace freeflow::apps
