@@ -1,73 +1,21 @@
-// The CPU's search: panels of 16 patches, interleaved, against 6 rows in vector registers; blocks
-// of rows stay in a core's second cache while the panels go by. |b|^2 - 2ab and a bound on its
-// rounding choose, the exact distance decides, as in tiled.cu. One panel in eight comes first.
+// The CPU's search: the patches of a leaf (reduced_patches.h) against the leaves near it, nearest
+// first. What a bound of few numbers does not leave out, of a leaf or of a patch, is compared in
+// full, and that decides.
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <bit>
 #include <limits>
 #include <optional>
 #include <vector>
 
 #include <freeflow/core/parallel_errors.h>
 #include <freeflow/denoise/patch_search/distance_body.h>
+#include <freeflow/denoise/patch_search/reduced_patches.h>
 #include <freeflow/denoise/patch_search/strategies.h>
-#include <freeflow/denoise/patch_search/tiled_filter_body.h>
 
 namespace freeflow {
 
 namespace {
-
-constexpr int panel = 16, unit = 6, block = 32 * unit, sample = 8;
-
-int panels_of(int count) { return (count + panel - 1) / panel; }
-
-/// products[r * panel + c] = row r times column c.
-void multiply(const float* rows, int stride, const float* columns, int length, float* products) {
-  float sum[unit][panel] = {};
-  for (int k = 0; k < length; ++k) {
-#pragma GCC unroll 6
-    for (int r = 0; r < unit; ++r) {
-      const float value = rows[std::ptrdiff_t(r) * stride + k];
-#pragma GCC unroll 1
-      for (int c = 0; c < panel; ++c)
-        sum[r][c] = fma_(value, columns[std::ptrdiff_t(k) * panel + c], sum[r][c]);
-    }
-  }
-  for (int r = 0; r < unit; ++r)
-    for (int c = 0; c < panel; ++c) products[r * panel + c] = sum[r][c];
-}
-
-float squared_norm(const float* patch, int length) {
-  double sum = 0;
-  for (int k = 0; k < length; ++k) sum += double(patch[k]) * patch[k];
-  return float(sum);
-}
-
-/// The patches as panels and their squared norms, in scratch.
-struct Panels {
-  const float* interleaved;  // per panel: length x 16
-  const float* norm;         // infinity past the end
-  float max_norm;
-};
-
-Panels make_panels(const PatchView& p, std::byte* scratch, int threads) {
-  const int n = panels_of(p.count);
-  auto* interleaved = reinterpret_cast<float*>(scratch);
-  float* norm = interleaved + std::size_t(n) * panel * p.length;
-  float max_norm = 0;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : max_norm)
-  for (int i = 0; i < n; ++i) {
-    float* out = interleaved + std::size_t(i) * panel * p.length;
-    for (int c = 0; c < panel; ++c) {
-      const int column = i * panel + c;
-      const float* patch = p.values + std::size_t(std::min(column, p.count - 1)) * p.stride;
-      for (int k = 0; k < p.length; ++k) out[k * panel + c] = patch[k];
-      norm[column] =
-          column < p.count ? squared_norm(patch, p.length) : std::numeric_limits<float>::infinity();
-      if (column < p.count) max_norm = std::max(max_norm, norm[column]);
-    }
-  }
-  return {interleaved, norm, max_norm};
-}
 
 /// The m best of one row so far, ascending.
 class Best {
@@ -77,8 +25,11 @@ class Best {
   CandidateKey bound() const { return keys_.back(); }
   void offer(CandidateKey key) {
     if (key >= bound()) return;
-    const auto place = std::lower_bound(keys_.begin(), keys_.end(), key);
-    std::copy_backward(place, keys_.end() - 1, keys_.end());
+    // Without a branch that depends on a key: none of them could be foreseen.
+    CandidateKey* place = keys_.data();
+    for (std::size_t n = keys_.size(); n > 1; n -= n / 2)
+      place += place[n / 2 - 1] < key ? n / 2 : 0;
+    std::copy_backward(place, keys_.data() + keys_.size() - 1, keys_.data() + keys_.size());
     *place = key;
   }
   const std::vector<CandidateKey>& keys() const { return keys_; }
@@ -87,69 +38,139 @@ class Best {
   std::vector<CandidateKey> keys_;
 };
 
-/// One thread's work: all panels against a block of rows.
-class RowBlock {
- public:
-  RowBlock(const Search& s, const Panels& panels)
-      : s_(s), panels_(panels), best_(block, Best(s.found.neighbours)), cutoff_(block),
-        norm_(block) {}
+/// patch_distance(), its lanes in one register.
+float full_distance(const float* a, const float* b, int stride) {
+  PartialDistance d;
+  for (int k = 0; k < stride; k += PartialDistance::lanes)
+#pragma GCC unroll 1
+    for (int l = 0; l < PartialDistance::lanes; ++l) d.add(l, a[k + l], b[k + l]);
+  return d.total();
+}
 
-  void search(int begin, int end) {
-    begin_ = begin;
-    rows_ = end - begin;
-    const PatchView& p = s_.patches;
-    padded_.assign(std::size_t(block) * p.length, 0.0f);
-    for (int r = 0; r < block; ++r) {
-      best_[r].clear();
-      cutoff_[r] =
-          r < rows_ ? std::numeric_limits<float>::max() : -std::numeric_limits<float>::infinity();
-      if (r >= rows_) continue;
-      const float* patch = p.values + std::size_t(begin + r) * p.stride;
-      std::copy(patch, patch + p.length, padded_.begin() + std::ptrdiff_t(r) * p.length);
-      norm_[r] = squared_norm(patch, p.length);
-    }
-    const int n = panels_of(p.count);
-    for (int i = 0; i < n; i += sample) visit(i, false);
-    for (int i = 0; i < n; ++i)
-      if (i % sample != 0) visit(i, true);
+/// How far the interval [a, b] lies from [low, high].
+float gap(float a, float b, float low, float high) {
+  return std::max(std::max(low - b, a - high), 0.0f);
+}
+
+/// One thread's work: the rows of a leaf.
+class LeafSearch {
+  static constexpr int leaf = ReducedPatches::leaf, width = ReducedPatches::width;
+  using PerPatch = std::array<float, leaf>;
+
+ public:
+  LeafSearch(const Search& s, const ReducedPatches& reduced)
+      : s_(s), reduced_(reduced), best_(leaf, Best(s.found.neighbours)),
+        bound_(std::size_t(reduced.leaves)), queue_(std::size_t(reduced.leaves)) {}
+
+  void search(int index) {
+    if (!take_rows(index)) return;
+    bound_leaves();
+    for (int i = 0; i < reduced_.leaves; ++i) queue_[i] = candidate_key(bound_[i], i);
+    const auto first = queue_.begin(),
+               near = first + std::min(reduced_.leaves, 2 + 2 * s_.found.neighbours / leaf);
+    std::nth_element(first, near - 1, queue_.end());
+    std::sort(first, near);
+    for (auto at = first; at != near; ++at) visit(key_index(*at));
+    const float limit = farthest();
+    const auto last = std::partition(
+        near, queue_.end(), [&](CandidateKey key) { return !(key_distance(key) > limit); });
+    std::sort(near, last);
+    for (auto at = near; at != last && !(key_distance(*at) > farthest()); ++at)
+      visit(key_index(*at));
     write();
   }
 
  private:
-  void visit(int index, bool in_order) {
-    const int length = s_.patches.length;
-    const float* columns = panels_.interleaved + std::size_t(index) * panel * length;
-    const float* norm = panels_.norm + std::size_t(index) * panel;
-    float product[unit * panel];
-    for (int r = 0; r < rows_; r += unit) {
-      multiply(padded_.data() + std::ptrdiff_t(r) * length, length, columns, length, product);
-      for (int u = 0; u < unit; ++u) {
-        const float limit = cutoff_[r + u];
-        unsigned hits = 0;
-        for (int c = 0; c < panel; ++c)
-          hits |= unsigned(norm[c] - 2 * product[u * panel + c] <= limit) << c;
-        if (hits) consider(r + u, index, hits, in_order);
+  /// The rows to search for of a leaf; false where there are none.
+  bool take_rows(int index) {
+    rows_ = 0;
+    const std::int32_t* order = reduced_.order + std::size_t(index) * leaf;
+    const float* numbers = reduced_.numbers + std::size_t(index) * leaf * width;
+    for (int c = 0; c < reduced_.size_of(index); ++c) {
+      if (order[c] < s_.first || order[c] >= s_.first + s_.rows) continue;
+      row_[rows_] = order[c];
+      values_[rows_] = reduced_.values + (std::size_t(index) * leaf + c) * s_.patches.stride;
+      for (int d = 0; d < width; ++d) number_[d][rows_] = numbers[d * leaf + c];
+      best_[rows_].clear();
+      reach_[rows_++] = std::numeric_limits<float>::infinity();
+    }
+    for (int r = rows_; r < leaf; ++r) {
+      reach_[r] = -std::numeric_limits<float>::infinity();
+      for (int d = 0; d < width; ++d) number_[d][r] = number_[d][0];
+    }
+    return rows_ > 0;
+  }
+
+  /// Of every leaf's distance from the box of the rows.
+  void bound_leaves() {
+    std::fill(bound_.begin(), bound_.end(), 0.0f);
+    for (int d = 0; d < width; ++d) {
+      const auto [least, most] = std::minmax_element(number_[d].begin(), number_[d].end());
+      const float* low = reduced_.low + std::size_t(d) * reduced_.leaves;
+      const float* high = reduced_.high + std::size_t(d) * reduced_.leaves;
+      const float from = *least, to = *most;
+      for (int i = 0; i < reduced_.leaves; ++i) {
+        const float apart = gap(from, to, low[i], high[i]);
+        bound_[i] = fma_(apart, apart, bound_[i]);
       }
     }
   }
 
-  void consider(int row, int index, unsigned hits, bool in_order) {
-    const PatchView& p = s_.patches;
-    const float* patch = p.values + std::size_t(begin_ + row) * p.stride;
-    const CandidateKey before = best_[row].bound();
-    for (int c = 0; c < panel; ++c) {
-      if (!(hits >> c & 1)) continue;
-      const int column = index * panel + c;
-      best_[row].offer(candidate_key(
-          patch_distance(patch, p.values + std::size_t(column) * p.stride, p.stride), column));
+  float farthest() const { return *std::max_element(reach_.begin(), reach_.end()); }
+
+  void visit(int index) {
+    const PerPatch bound = bound_rows(index);
+    const int least = reduced_.order[std::size_t(index) * leaf];
+    for (int r = 0; r < rows_; ++r) {
+      if (bound[r] > reach_[r]) continue;
+      // Of equal patches the first are kept.
+      const CandidateKey worst = best_[r].bound();
+      if (key_distance(worst) == 0 && key_index(worst) < least) continue;
+      compare(r, index);
     }
-    const CandidateKey bound = best_[row].bound();
-    if (bound == no_candidate || (bound == before && key_distance(bound) != 0)) return;
-    const bool settled =
-        in_order && key_distance(bound) == 0 && key_index(bound) < (index + 1) * panel;
-    cutoff_[row] = settled ? -std::numeric_limits<float>::infinity()
-                           : TiledFilter::cutoff(key_distance(bound), norm_[row], 0,
-                                                 panels_.max_norm, 0, p.length * 0x1p-24f);
+  }
+
+  /// Of every row's distance from a leaf's box.
+  PerPatch bound_rows(int index) const {
+    PerPatch bound{};
+    for (int d = 0; d < width; ++d) {
+      const float low = reduced_.low[std::size_t(d) * reduced_.leaves + index],
+                  high = reduced_.high[std::size_t(d) * reduced_.leaves + index];
+      for (int r = 0; r < leaf; ++r) {
+        const float apart = gap(number_[d][r], number_[d][r], low, high);
+        bound[r] = fma_(apart, apart, bound[r]);
+      }
+    }
+    return bound;
+  }
+
+  void compare(int r, int index) {
+    const float* numbers = reduced_.numbers + std::size_t(index) * leaf * width;
+    PerPatch reduced{};
+    for (int d = 0; d < width; ++d)
+      for (int c = 0; c < leaf; ++c) {
+        const float apart = numbers[d * leaf + c] - number_[d][r];
+        reduced[c] = fma_(apart, apart, reduced[c]);
+      }
+    const int stride = s_.patches.stride;
+    const float* values = reduced_.values + std::size_t(index) * leaf * stride;
+    const std::int32_t* order = reduced_.order + std::size_t(index) * leaf;
+    const int size = reduced_.size_of(index);
+    std::array<CandidateKey, leaf> offered;
+    int n = 0;
+    for (int from = 0; from < size; from += 32) {
+      std::uint32_t near = 0;
+      for (int c = 0; c < 32; ++c) near |= std::uint32_t(!(reduced[from + c] > reach_[r])) << c;
+      if (size - from < 32) near &= (1u << (size - from)) - 1;
+      for (; near; near &= near - 1) {
+        const int c = from + std::countr_zero(near);
+        offered[n++] = candidate_key(
+            full_distance(values_[r], values + std::ptrdiff_t(c) * stride, stride), order[c]);
+      }
+    }
+    for (int i = 0; i < n; ++i) best_[r].offer(offered[i]);
+    const CandidateKey worst = best_[r].bound();
+    if (worst != no_candidate) reach_[r] = reduced_.reach(key_distance(worst));
   }
 
   void write() const {
@@ -157,40 +178,43 @@ class RowBlock {
     for (int r = 0; r < rows_; ++r)
       for (int k = 0; k < m; ++k) {
         const CandidateKey key = best_[r].keys()[k];
-        const std::size_t at = std::size_t(begin_ - s_.first + r) * m + k;
+        const std::size_t at = std::size_t(row_[r] - s_.first) * m + k;
         s_.found.index[at] = key_index(key);
         s_.found.distance[at] = key_distance(key);
       }
   }
 
   const Search& s_;
-  const Panels& panels_;
+  const ReducedPatches& reduced_;
+  int rows_ = 0;
+  std::array<std::int32_t, leaf> row_{};
+  std::array<const float*, leaf> values_{};
+  std::array<PerPatch, width> number_{};
+  PerPatch reach_{};
   std::vector<Best> best_;
-  std::vector<float> cutoff_, norm_, padded_;
-  int begin_ = 0, rows_ = 0;
+  std::vector<float> bound_;
+  std::vector<CandidateKey> queue_;
 };
 
 }  // namespace
 
 std::size_t search_scratch(backend::Cpu, SearchStrategy, const PatchView& p, int, int) {
-  return sizeof(float) * std::size_t(panels_of(p.count)) * panel * (p.length + 1);
+  return ReducedPatches::scratch_bytes(p);
 }
 
 void run_search(backend::Cpu cpu, SearchStrategy, const Search& s) {
-  const Panels panels = make_panels(s.patches, s.scratch, cpu.threads);
-  const int blocks = (s.rows + block - 1) / block;
+  const ReducedPatches reduced = ReducedPatches::make(s.patches, s.scratch, cpu.threads);
   int finished = 0;
   ParallelErrors errors;
 #pragma omp parallel num_threads(cpu.threads)
   {
-    std::optional<RowBlock> work;
-    errors.run([&] { work.emplace(s, panels); });
+    std::optional<LeafSearch> work;
+    errors.run([&] { work.emplace(s, reduced); });
 #pragma omp for schedule(dynamic, 1)
-    for (int b = 0; b < blocks; ++b) {
-      const int begin = s.first + b * block;
-      errors.run([&] { work->search(begin, std::min(begin + block, s.first + s.rows)); });
+    for (int i = 0; i < reduced.leaves; ++i) {
+      errors.run([&] { work->search(i); });
 #pragma omp critical(freeflow_patch_search)
-      errors.run([&] { s.report(double(++finished) / blocks); });
+      errors.run([&] { s.report(double(++finished) / reduced.leaves); });
     }
   }
   errors.rethrow();

@@ -3,10 +3,12 @@
 // 15), equal ones in the order of their index, so that the result does not depend on the strategy,
 // the device or the number of threads. Nothing of size count x count exists.
 //
-// Every strategy decides by the same float distance, summed in one order (distance_body.h). Those
-// that compute
-// |a|^2 + |b|^2 - 2ab use it only to leave out what certainly does not belong to the m best.
-// Cost: 2 length count^2 operations; memory search_bytes().
+// Every strategy decides by the same float distance, summed in one order (distance_body.h). What is
+// computed besides (`tiled`'s products of halves, the CPU's bounds) only leaves out what certainly
+// does not belong to the m best.
+// Cost: 2 length count^2 operations on a GPU; on the CPU far less where patches lie close to few
+// dimensions, as those of smooth surfaces do, and never more than one distance per pair. Memory
+// search_bytes().
 #pragma once
 
 #include <cstdint>
@@ -20,8 +22,8 @@
 namespace freeflow {
 
 /// How a GPU compares all with all. File name = enumerator = command-line word = test suffix =
-/// benchmark row. The CPU takes every name and has one way: blocks that stay in its caches, |a|^2 +
-/// |b|^2 - 2ab in vector registers.
+/// benchmark row. The CPU takes every name and has one way: boxes of patches by their leading
+/// components, nearest first (reduced_patches.h).
 enum class SearchStrategy {
   /// Overview: tiled where the GPU can (compute capability 8.0), else global.
   automatic,

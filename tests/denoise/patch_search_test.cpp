@@ -7,49 +7,13 @@
 #include <freeflow/core/error.h>
 #include <freeflow/denoise/patch_search/distance_body.h>
 
+#include "denoise/patches.h"
 #include "support/devices.h"
-#include "support/phantoms.h"
 
 namespace freeflow {
 namespace {
 
 using namespace test;
-
-struct Neighbours {
-  std::vector<std::int32_t> index;
-  std::vector<float> distance;
-  friend bool operator==(const Neighbours&, const Neighbours&) = default;
-};
-
-/// Patches of a signed distance to a plane with noise, as they come in a band: neighbouring rows
-/// are shifted copies.
-std::vector<float> noisy_patches(int count, int length, float noise, unsigned seed) {
-  const int stride = PatchView::stride_of(length);
-  const std::vector<float> tilt = random_values(std::size_t(count) * 4, seed, -1, 1),
-                           grain =
-                               random_values(std::size_t(count) * length, seed + 1, -noise, noise);
-  std::vector<float> values(std::size_t(count) * stride, 0.0f);
-  for (int i = 0; i < count; ++i)
-    for (int k = 0; k < length; ++k) {
-      const float* t = &tilt[4 * std::size_t(i)];
-      values[std::size_t(i) * stride + k] = 3 * t[3] + t[0] * float(k % 5 - 2) +
-                                            t[1] * float(k / 5 % 5 - 2) + t[2] * float(k / 25 - 2) +
-                                            grain[std::size_t(i) * length + k];
-    }
-  return values;
-}
-
-Neighbours search(Context& ctx, SearchStrategy strategy, const std::vector<float>& values,
-                  int length, int m, int first = 0, int rows = -1) {
-  const int stride = PatchView::stride_of(length), count = int(values.size() / std::size_t(stride));
-  if (rows < 0) rows = count - first;
-  const Buffer<float> patches(ctx, values);
-  const Buffer<std::int32_t> index(ctx, std::size_t(rows) * m);
-  const Buffer<float> distance(ctx, std::size_t(rows) * m);
-  find_similar(ctx, strategy, {patches.data(), count, length, stride}, first, rows,
-               {index.data(), distance.data(), m});
-  return {index.to_host(ctx), distance.to_host(ctx)};
-}
 
 /// Exhaustive, by the distance that decides.
 Neighbours exhaustive(const std::vector<float>& values, int length, int m) {
@@ -57,6 +21,7 @@ Neighbours exhaustive(const std::vector<float>& values, int length, int m) {
   Neighbours found;
   for (int i = 0; i < count; ++i) {
     std::vector<CandidateKey> keys;
+    keys.reserve(std::size_t(count));
     for (int j = 0; j < count; ++j)
       keys.push_back(candidate_key(patch_distance(&values[std::size_t(i) * stride],
                                                   &values[std::size_t(j) * stride], stride),
