@@ -1,7 +1,9 @@
 #include <apps/registration_run.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include <apps/closing_words.h>
 #include <apps/html.h>
 #include <apps/made_from.h>
 #include <apps/report_page/draw.h>
@@ -61,6 +63,9 @@ void RegistrationRun::finish(nlohmann::ordered_json& report) {
   if (!names_.report.empty()) write_json(outputs_->set.file(names_.report), report);
   stop_if_interrupted();
   outputs_->set.commit();
+  // Of a cohort the summary speaks.
+  if (!kept_ && !common_.quiet)
+    std::fputs(closing_words(program_.name, report, names_).c_str(), stderr);
 }
 
 }  // namespace freeflow::apps

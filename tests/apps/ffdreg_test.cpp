@@ -82,7 +82,7 @@ TEST_F(Ffdreg, WritesTheOutputsThatAreAskedFor) {
 TEST_F(Ffdreg, WritesWhatItPromises) {
   const Outcome o = run(ffdreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_ --start none" + quick);
   ASSERT_EQ(o.status, 0) << o.err;
-  expect_label_commands_alone(o);
+  expect_closing_words_alone(o);
   EXPECT_EQ(o.out, "");
   for (const std::string& name : written)
     EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;

@@ -62,7 +62,7 @@ class Linreg : public ProgramTest {
 TEST_F(Linreg, WritesWhatItPromises) {
   const Outcome o = run(linreg + " -f f.nii.gz -m m.nii.gz -o new/folder/a_ --dof 6");
   ASSERT_EQ(o.status, 0) << o.err;
-  expect_label_commands_alone(o);
+  expect_closing_words_alone(o);
   EXPECT_EQ(o.out, "");
   for (const std::string& name : written)
     EXPECT_TRUE(std::filesystem::exists(folder / "new/folder" / ("a_" + name))) << name;
