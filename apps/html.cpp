@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <fstream>
+#include <string_view>
 
 #include <freeflow/io/write_error.h>
 
@@ -52,7 +53,8 @@ std::string fixed_digits(double value, int digits) {
   if (!std::isfinite(value)) return "–";
   char text[360];
   std::snprintf(text, sizeof text, "%.*f", digits, value);
-  return text;
+  const bool minus_nothing = std::string_view(text).find_first_not_of("-0.") == std::string::npos;
+  return text[0] == '-' && minus_nothing ? text + 1 : text;
 }
 
 std::string table_row(const std::vector<std::string>& cells, const char* tag) {

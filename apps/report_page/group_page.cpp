@@ -13,14 +13,14 @@ namespace fs = std::filesystem;
 namespace {
 
 struct Shown {
-  const char* name;
+  const char *name, *head;
   GroupFigure GroupMember::*figure;
   int digits;
 };
 constexpr std::array<Shown, 3> figures{
-    {{"similarity (NMI)", &GroupMember::similarity, 3},
-     {"log-Jacobian's SD", &GroupMember::volumes, 3},
-     {"displacement of 99 %, mm", &GroupMember::displacement, 2}}};
+    {{"similarity (NMI)", "NMI", &GroupMember::similarity, 3},
+     {"log-Jacobian's SD", "SD log J", &GroupMember::volumes, 3},
+     {"displacement of 99 %, mm", "99 % mm", &GroupMember::displacement, 2}}};
 
 /// A path as a link has it.
 std::string url_of(const fs::path& path) {
@@ -54,8 +54,8 @@ std::string cell(const GroupFigure& f, int digits) {
 
 std::string table(const Group& group, const fs::path& page_folder) {
   std::vector<std::string> heads{"score", "registration", "verdict"};
-  for (const Shown& s : figures) heads.push_back(s.name);
-  heads.insert(heads.end(), {"folded voxels", "warnings"});
+  for (const Shown& s : figures) heads.push_back(s.head);
+  heads.insert(heads.end(), {"folded", "warnings"});
   std::string html = table_row(heads, "th");
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const GroupMember& m = group.members[i];

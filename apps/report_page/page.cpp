@@ -59,26 +59,30 @@ std::string warnings_section(const ordered_json& report) {
 }
 
 std::string geometry_section(const ordered_json& report) {
-  std::string rows = table_row(
-      {"", "file", "voxels", "spacing, mm", "origin, mm (LPS)", "voxels without a value"}, "th");
-  for (const std::string side : {"fixed", "moving"}) {
-    const ordered_json& grid = value_in(report, "/" + side);
-    rows += table_row({side, escaped(joined(texts_in(report, "/inputs/" + side))),
-                       three(value_in(grid, "/size"), 0), three(value_in(grid, "/spacing_mm"), 3),
-                       three(value_in(grid, "/origin_mm_lps"), 2, ", "),
-                       fixed_digits(number_in(grid, "/voxels_without_value").value_or(NAN), 0)});
-  }
-  std::string directions;
-  for (const std::string side : {"fixed", "moving"}) {
-    const ordered_json& d = value_in(report, "/" + side + "/direction_lps");
-    directions += table_row({side, three(value_in(d, "/0"), 4, ", "),
-                             three(value_in(d, "/1"), 4, ", "), three(value_in(d, "/2"), 4, ", ")});
-  }
-  return "<h2>Geometry</h2>\n<p class=\"soft\">As it was read, and as the outputs lie.</p>\n<div "
-         "class=\"scroll\"><table>\n" +
-         rows + "</table></div>\n<details><summary>Directions of the axes</summary><table>" +
-         table_row({"", "left", "posterior", "superior"}, "th") + directions +
-         "</table></details>\n";
+  std::string rows = table_row({"", "fixed", "moving"}, "th");
+  const auto add = [&](const char* what, const auto& of_side) {
+    rows += table_row({what, of_side("fixed"), of_side("moving")});
+  };
+  const auto triple = [&](const char* field, int digits, const char* between) {
+    return [=, &report](const std::string& side) {
+      return three(value_in(report, "/" + side + field), digits, between);
+    };
+  };
+  add("file", [&](const std::string& side) {
+    return escaped(joined(texts_in(report, "/inputs/" + side)));
+  });
+  add("voxels", triple("/size", 0, " × "));
+  add("spacing, mm", triple("/spacing_mm", 3, " × "));
+  add("origin, mm, LPS", triple("/origin_mm_lps", 2, ", "));
+  add("axes, to the left", triple("/direction_lps/0", 4, ", "));
+  add("posterior", triple("/direction_lps/1", 4, ", "));
+  add("superior", triple("/direction_lps/2", 4, ", "));
+  add("voxels without a value", [&](const std::string& side) {
+    return fixed_digits(number_in(report, "/" + side + "/voxels_without_value").value_or(NAN), 0);
+  });
+  return "<h2>Geometry</h2>\n<p class=\"soft\">As it was read; warped images lie on the "
+         "fixed image's grid.</p>\n<div class=\"scroll\"><table>\n" +
+         rows + "</table></div>\n";
 }
 
 std::string mebibytes(const ordered_json& report, const std::string& pointer) {

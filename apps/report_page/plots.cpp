@@ -18,7 +18,8 @@ struct Curve {
   std::string stage, grid, stopped;
   double number = 0, seconds = 0;
   std::optional<double> most;
-  std::vector<double> costs;
+  double iterations = 0;
+  std::vector<double> costs;  ///< the first is the start's
 };
 
 Curve curve_of(const std::string& stage, const ordered_json& level) {
@@ -32,7 +33,10 @@ Curve curve_of(const std::string& stage, const ordered_json& level) {
     curve.grid +=
         (curve.grid.empty() ? "" : "×") + fixed_digits(number_in(level, axis).value_or(NAN), 0);
   for (const ordered_json& iteration : value_in(level, "/iterations"))
-    if (const auto cost = number_in(iteration, "/cost")) curve.costs.push_back(*cost);
+    if (const auto cost = number_in(iteration, "/cost")) {
+      curve.costs.push_back(*cost);
+      curve.iterations = number_in(iteration, "/iteration").value_or(0);
+    }
   return curve;
 }
 
@@ -76,7 +80,7 @@ std::string cost_section(const ordered_json& report) {
   for (const Curve& curve : curves) {
     const std::string name = curve.stage + " " + fixed_digits(curve.number, 0);
     const std::string count =
-        std::to_string(curve.costs.size()) +
+        fixed_digits(curve.iterations, 0) +
         (curve.most && *curve.most > 0 ? " of " + fixed_digits(*curve.most, 0) : "");
     std::string costs;
     if (!curve.costs.empty())

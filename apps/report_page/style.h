@@ -46,7 +46,7 @@ mask:repeating-conic-gradient(#000 0 25%,#0000 0 50%) 0 0/3.5rem 3.5rem}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums}
 th,td{padding:.22rem 1.2rem .22rem 0;text-align:left;vertical-align:top;
 border-bottom:1px solid var(--line)}
-th{font-weight:500;white-space:nowrap}td.n,th.n{text-align:right}
+th{font-weight:500}th,td:first-child{white-space:nowrap}td.n,th.n{text-align:right}
 details{margin:.8rem 0}summary{cursor:pointer;color:var(--soft)}
 .tag{color:var(--tone);font-weight:600}
 @media print{.flicker .over{opacity:0}})";

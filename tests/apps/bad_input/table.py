@@ -57,7 +57,7 @@ COMMON = [  # of ffdreg, fluidreg and linreg
     ("--bids a_b:c", "--bids"), ("--init moments --init center", "--init"), ("--fixed-mask missing.nii", "missing.nii"),
     ("--moving-mask missing.nii", "missing.nii"), ("--init missing.mat", "missing.mat"), ("--init missing.h5", "missing.h5"),
     ("--init f.xyz", "f.xyz"), ("--config missing.ini", "missing.ini"), ("--compress 10", "--compress must lie between 0"),
-    ("--compress=-1", "--compress must lie between 0"),
+    ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warp", "add report to it"),
 ]
 CALLS = [
     *options("ffdreg", ("", "-f FILE"), ("-m m.nii -o out_", "-f FILE"), ("-f f.nii -o out_", "-m FILE"), ("-f f.nii -m m.nii", "-o PREFIX")),
@@ -118,6 +118,8 @@ CALLS = [
              ("-t a.txt --to itk -o a.txt", "also an input"), ("-t u.nii -t u.nii --to itk -o out.nii", "out.nii")),
     *options("regtool measure", ("", "-"), ("--fixed-labels labels.nii", "labels"), ("--fixed-labels missing.nii --moving-labels labels.nii", "missing.nii"),
              ("--field missing.nii", "missing.nii"), ("--field f.nii", "f.nii")),
+    *options("regtool report", ("", "prefix"), ("missing_", "missing_report.json"), ("out_ --group .", "prefix"), ("--group missing", "missing"),
+             ("--group .", "no report"), ("--group . --fixed f.nii", "--group"), ("a.txt", "a.txtreport.json"), ("out_ -t a -t b -t c", "compose")),
     *options("regtool info", ("", "regtool info FILE"), ("missing.nii", "missing.nii"), ("missing.txt", "missing.txt"), ("a.txt --from what", "what")),
 ]
 
