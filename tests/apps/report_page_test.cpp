@@ -1,5 +1,6 @@
 // --report html and regtool report as a user runs them.
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
 
@@ -13,7 +14,6 @@ namespace freeflow {
 namespace {
 
 using namespace test;
-using nlohmann::json;
 using nlohmann::ordered_json;
 
 const std::string ffdreg = program_path("ffdreg", FFDREG);
@@ -41,7 +41,7 @@ class ReportPage : public ProgramTest {
                 }).to_host(cpu));
   }
   std::string page(const std::string& name) const {
-    const std::string html = slurp(folder / name);
+    std::string html = slurp(folder / name);
     expect_whole_page(html);
     return html;
   }
@@ -76,7 +76,7 @@ TEST_F(ReportPage, TheReportOpensWithItsSummaryAndEndsWithIterations) {
   EXPECT_EQ(r["levels"][0]["iterations_at_most"], 5);
   EXPECT_EQ(r["outputs"]["warp"], "a_1Warp.nii.gz");
   EXPECT_FALSE(r["outputs"].contains("page"));
-  EXPECT_EQ(r["inputs"]["fixed"], json::array({"f.nii"}));
+  EXPECT_EQ(r["inputs"]["fixed"], ordered_json::array({"f.nii"}));
   EXPECT_EQ(r["inputs"]["folder"], std::filesystem::canonical(folder).string());
   EXPECT_NE(r["command"].get<std::string>().find("ffdreg -f f.nii -m m.nii"), std::string::npos);
   EXPECT_TRUE(std::regex_match(r["date"].get<std::string>(),

@@ -84,7 +84,7 @@ TEST(Edges, OfADiscAreItsCircle) {
   int found = 0;
   for (int y = 0; y < 40; ++y)
     for (int x = 0; x < 60; ++x)
-      if (edges[std::size_t(y * 60 + x)]) {
+      if (edges[60 * std::size_t(y) + std::size_t(x)]) {
         ++found;
         EXPECT_NEAR(std::hypot(x - 30, 2.0 * (y - 20)), 20, 2.6) << x << ' ' << y;
       }
