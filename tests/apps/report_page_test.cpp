@@ -121,7 +121,16 @@ TEST_F(ReportPage, IsMadeFromAFinishedRun) {
   const std::string again = page("elsewhere/again.html");
   EXPECT_NEAR(double(again.size()), double(there.size()), 0.02 * double(there.size()));
   EXPECT_EQ(again.substr(again.find("<header>"), 3000), there.substr(there.find("<header>"), 3000));
-  ASSERT_EQ(run(regtool_report + "out/a_report.json").status, 0);  // as BIDS names may be given
+}
+
+TEST_F(ReportPage, TakesWholeTransformsOfBidsNames) {
+  ASSERT_EQ(run(fluidreg + quick + " --bids T1w:MNI --report both -o sub-01").status, 0);
+  const std::string stem = "sub-01_from-T1w_to-MNI_mode-image_xfm";
+  page(stem + ".html");
+  std::filesystem::remove(folder / (stem + ".html"));
+  const Outcome o = run(regtool_report + stem + ".json");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(page(stem + ".html").find("Deformation"), std::string::npos);
 }
 
 TEST_F(ReportPage, ShowsALinearRegistration) {
