@@ -85,7 +85,8 @@ void Progress::on_level_done(const LevelRecord& level) {
   end_line();
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "  %.2f s", level.seconds);
-  std::string ended = line(level) + seconds + " (" + level.stopped_because + ")";
+  std::string ended = line(level) + seconds + " (" + level.stopped_because + ")" +
+                      (level.level + 1 < level.levels ? time_left() : "");
   if (terminal_) ended = clipped(ended, terminal_columns() - 1);
   std::fprintf(stderr, "%s\n", ended.c_str());
 }

@@ -119,18 +119,6 @@ TEST_F(Fluidreg, TheLinearStageComesFirst) {
   EXPECT_TRUE(nlohmann::json::parse(slurp(folder / "a_report.json")).contains("linear"));
 }
 
-TEST_F(Fluidreg, TheTimeLeftIsCountedFromTheNonrigidStageOn) {
-  const Outcome o =
-      run(fluidreg + images + "-o a_ --linear affine --levels 2 --iterations 1x20 -v");
-  ASSERT_EQ(o.status, 0) << o.err;
-  const std::size_t at = o.err.find(" s, about ");
-  ASSERT_NE(at, std::string::npos) << o.err;
-  const auto seconds = nlohmann::json::parse(slurp(folder / "a_report.json"))["seconds"];
-  // The second level has four times the voxels of the first and twenty times the iterations.
-  EXPECT_LE(std::stod(o.err.substr(at + 10)), 80 * seconds["nonrigid"].get<double>() + 1)
-      << o.err << seconds;
-}
-
 TEST_F(Fluidreg, EveryModelMeasureAndSmootherRuns) {
   const std::string go = fluidreg + images + "-o a_" + quick;
   for (const char* options :

@@ -163,14 +163,16 @@ TEST_F(Nlmdenoise, CtrlCInTheSearchLeavesNothing) {
       all.insert(entry.path().filename().string());
     return all;
   };
-  geometry = plain_geometry({38, 38, 38});
+  geometry = plain_geometry({80, 80, 80});
   write(
       "big.nii.gz",
-      [&](int x, int y, int z) { return (Vector3d(x, y, z) - geometry.center()).norm() < 13; },
+      [&](int x, int y, int z) { return (Vector3d(x, y, z) - geometry.center()).norm() < 30; },
       StoredType::uint8);
   const std::set<std::string> before = names();
-  const Outcome o = run("timeout --preserve-status -s INT 1.5 " + nlmdenoise +
-                        " -v -i big.nii.gz -o out_ --device cpu --threads 1 --patch 9");
+  const Outcome o = run("{ " + nlmdenoise +
+                        " -v -i big.nii.gz -o out_ --device cpu --threads 1 --patch 9 2>said & "
+                        "until grep -q 'band of' said; do sleep 0.01; done; kill -INT $!; "
+                        "wait $!; status=$?; cat said >&2; rm said; exit $status; }");
   EXPECT_EQ(o.status, 130) << o.err;
   EXPECT_NE(o.err.find("interrupted"), std::string::npos) << o.err;
   EXPECT_NE(o.err.find("band of"), std::string::npos) << o.err;
