@@ -98,9 +98,9 @@ std::vector<std::uint64_t> oracle(const RatioShape& shape, const Images& s) {
   if (shape.nearest)
     for (std::size_t i = 0; i < s.fixed.size(); ++i) {
       const Extent n = s.moving_extent;
-      const float q[3] = {float(i % s.fixed_extent.x),
-                          float(i / s.fixed_extent.x % s.fixed_extent.y),
-                          float(i / (std::size_t(s.fixed_extent.x) * s.fixed_extent.y))};
+      const std::size_t row = i / std::size_t(s.fixed_extent.x);
+      const std::size_t z = row / std::size_t(s.fixed_extent.y);
+      const float q[3] = {float(i % s.fixed_extent.x), float(row % s.fixed_extent.y), float(z)};
       int p[3];
       bool inside = true;
       for (int r = 0; r < 3; ++r) {
