@@ -3,11 +3,13 @@
 #include <boost/context/fiber.hpp>
 #include <boost/context/fixedsize_stack.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace emulation {
@@ -16,7 +18,9 @@ namespace {
 
 namespace context = boost::context;
 
-constexpr std::size_t stack_bytes = 256 << 10, most_shared = 232448;
+constexpr std::size_t stack_bytes = 256 << 10, most_shared = 232448, alignment = 128,
+                      guard_bytes = 1024;  // behind a block's shared memory, where nobody writes
+constexpr unsigned char untouched = 0xA5;
 constexpr unsigned warp_size = 32;
 
 enum class State { ready, at_barrier, in_warp, done };
@@ -24,6 +28,10 @@ enum class State { ready, at_barrier, in_warp, done };
 struct Warp {
   std::uint64_t given[warp_size];
   std::uint64_t taken[warp_size][warp_size];  // what the group whose lowest lane this is gave
+};
+
+struct Written {
+  unsigned thread, interval;
 };
 
 /// One fiber per thread of a block; a fiber lives through many blocks.
@@ -49,7 +57,18 @@ class Block {
     return warp.taken[std::countr_zero(present(me, mask))];
   }
 
-  unsigned char* shared() { return shared_.get(); }
+  void write_alone(const void* word) {
+    const Written now{place.index, interval_};
+    const auto [last, first] = written_.try_emplace(word, now);
+    if (!first && last->second.interval == now.interval && last->second.thread != now.thread)
+      throw std::logic_error("two threads write a word between two barriers without an atomic");
+    last->second = now;
+  }
+
+  unsigned char* shared() {
+    unsigned char* at = shared_.get();
+    return at + (alignment - reinterpret_cast<std::uintptr_t>(at) % alignment) % alignment;
+  }
 
  private:
   void wait(unsigned me, State state) {
@@ -67,7 +86,8 @@ class Block {
 
   void start(unsigned i);
   void resume(unsigned i);
-  bool release_warps();
+  bool release_warp(unsigned first);
+  void run_warp(unsigned first, bool forward);
   bool release_block();
 
   std::vector<context::fiber> fibers_, back_;
@@ -75,11 +95,13 @@ class Block {
   std::vector<unsigned> masks_;
   std::vector<char> values_;
   std::vector<Warp> warps_;
-  std::unique_ptr<unsigned char[]> shared_{new unsigned char[most_shared + 128]};
+  std::unique_ptr<unsigned char[]> shared_{
+      new unsigned char[most_shared + alignment + guard_bytes]};
+  std::unordered_map<const void*, Written> written_;
   const std::function<void()>* body_ = nullptr;
   std::exception_ptr error_;
   const char* failed_ = nullptr;
-  unsigned count_ = 0;
+  unsigned count_ = 0, runs_ = 0, interval_ = 0;  // interval: between two barriers
   bool any_ = false;
 };
 
@@ -112,26 +134,32 @@ void Block::resume(unsigned i) {
   fibers_[i] = std::move(fibers_[i]).resume();
 }
 
-bool Block::release_warps() {
+bool Block::release_warp(unsigned first) {
   bool released = false;
-  for (unsigned first = 0; first < count_; first += warp_size) {
-    Warp& warp = warps_[first / warp_size];
-    for (unsigned i = first; i < std::min(first + warp_size, count_); ++i) {
-      if (states_[i] != State::in_warp) continue;
-      const unsigned group = present(i, masks_[i]);
-      bool complete = true;
-      for (unsigned lane = 0; lane < warp_size; ++lane)
-        if (group >> lane & 1)
-          complete &=
-              states_[first + lane] == State::in_warp && present(i, masks_[first + lane]) == group;
-      if (!complete) continue;
-      std::memcpy(warp.taken[std::countr_zero(group)], warp.given, sizeof warp.given);
-      for (unsigned lane = 0; lane < warp_size; ++lane)
-        if (group >> lane & 1) states_[first + lane] = State::ready;
-      released = true;
-    }
+  Warp& warp = warps_[first / warp_size];
+  for (unsigned i = first; i < std::min(first + warp_size, count_); ++i) {
+    if (states_[i] != State::in_warp) continue;
+    const unsigned group = present(i, masks_[i]);
+    bool complete = true;
+    for (unsigned lane = 0; lane < warp_size; ++lane)
+      if (group >> lane & 1)
+        complete &=
+            states_[first + lane] == State::in_warp && present(i, masks_[first + lane]) == group;
+    if (!complete) continue;
+    std::memcpy(warp.taken[std::countr_zero(group)], warp.given, sizeof warp.given);
+    for (unsigned lane = 0; lane < warp_size; ++lane)
+      if (group >> lane & 1) states_[first + lane] = State::ready;
+    released = true;
   }
   return released;
+}
+
+void Block::run_warp(unsigned first, bool forward) {
+  const unsigned lanes = std::min(warp_size, count_ - first);
+  for (unsigned k = 0; k < lanes; ++k) {
+    const unsigned i = first + (forward ? k : lanes - 1 - k);
+    if (states_[i] == State::ready) resume(i);
+  }
 }
 
 bool Block::release_block() {
@@ -145,6 +173,7 @@ bool Block::release_block() {
   for (unsigned i = 0; waits && i < count_; ++i)
     if (states_[i] == State::at_barrier) states_[i] = State::ready;
   any_ = any;
+  interval_ += waits;
   return waits;
 }
 
@@ -160,37 +189,43 @@ void Block::run(dim3 block, dim3 blocks, dim3 threads, std::size_t shared_bytes,
   masks_.assign(count_, 0);
   values_.assign(count_, 0);
   warps_.resize((count_ + warp_size - 1) / warp_size);
-  std::memset(shared_.get(), 0xA5, shared_bytes);
+  std::memset(shared(), untouched, shared_bytes + guard_bytes);
+  written_.clear();
   body_ = &body;
   error_ = nullptr;
   failed_ = nullptr;
   place = {{}, block, threads, blocks, 0};
-  for (bool forward = true;; forward = !forward) {
-    bool all_done = true;
-    for (unsigned k = 0; k < count_; ++k) {
-      const unsigned i = forward ? k : count_ - 1 - k;
-      if (states_[i] == State::ready) resume(i);
-      all_done &= states_[i] == State::done;
+  const unsigned warps = unsigned(warps_.size()), order = runs_++;
+  const bool alone = order & 2;  // warps run on to the block's next barrier, or wait for each other
+  for (bool forward = order & 1;; forward = !forward) {
+    bool released = false;
+    for (unsigned w = 0; w < warps; ++w) {
+      const unsigned first = (forward ? w : warps - 1 - w) * warp_size;
+      run_warp(first, forward);
+      while (alone && release_warp(first)) run_warp(first, forward);
     }
-    if (all_done) break;
-    const bool warps = release_warps();
-    if (release_block() || warps) continue;
+    if (std::all_of(states_.begin(), states_.end(), [](State s) { return s == State::done; }))
+      break;
+    for (unsigned first = 0; first < count_; first += warp_size) released |= release_warp(first);
+    if (release_block() || released) continue;
     // Everyone is woken to leave: a stack that is left as it is would keep what it holds.
     failed_ = "threads wait for others that never come to their barrier";
     for (State& state : states_)
       if (state != State::done) state = State::ready;
   }
   if (error_) std::rethrow_exception(error_);
+  const unsigned char* guard = shared() + shared_bytes;
+  if (!std::all_of(guard, guard + guard_bytes, [](unsigned char c) { return c == untouched; }))
+    throw std::logic_error("a block wrote beyond its shared memory");
 }
 
 }  // namespace
 
 constinit thread_local Place place;
 
-unsigned char* dynamic_shared() {
-  unsigned char* at = this_block().shared();
-  return at + (128 - reinterpret_cast<std::uintptr_t>(at) % 128) % 128;
-}
+unsigned char* dynamic_shared() { return this_block().shared(); }
+
+void write_alone(const void* word) { this_block().write_alone(word); }
 
 bool wait_for_block(bool value) { return this_block().wait_for_block(value); }
 
@@ -221,7 +256,7 @@ void run_grid(Threads kind, dim3 blocks, dim3 threads, std::size_t shared_bytes,
     for (long long b = 0; b < count; ++b) alone(b);
   } else {
     for (long long b = 0; b < count; ++b)
-      this_block().run(block(b), blocks, threads, shared_bytes + 128, thread);
+      this_block().run(block(b), blocks, threads, shared_bytes, thread);
   }
 }
 

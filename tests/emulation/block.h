@@ -1,6 +1,6 @@
 // A thread block on the host: its threads are fibers of one thread, which run one after the other
 // until they come to a barrier or to an exchange within a warp. The order turns round at every
-// barrier, so that what needs no barrier on a GPU by chance shows here.
+// barrier and differs from block to block, so that what needs no barrier on a GPU by chance shows.
 #pragma once
 
 #include <cstdint>
@@ -35,6 +35,10 @@ unsigned char* dynamic_shared();
 
 /// __syncthreads; says whether `value` was true for any thread.
 bool wait_for_block(bool value = false);
+
+/// Says that a thread writes a word of global memory without an atomic. Throws std::logic_error
+/// where another of its block has done so since the last barrier.
+void write_alone(const void* word);
 
 /// Waits for the lanes of `mask` and returns what each of the warp's lanes gave. Valid until the
 /// next call.

@@ -1,7 +1,8 @@
 // The runtime of the emulated device: device memory is host memory that it knows of, 16 GiB of it,
-// filled with what nobody meant to write.
+// filled with what nobody meant to write. A guard behind every piece shows who wrote beyond it.
 #include <cuda_runtime_api.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -14,6 +15,20 @@ struct EmulatedPool {
 namespace {
 
 constexpr std::size_t device_bytes = std::size_t(16) << 30;
+constexpr std::size_t line = 256;
+constexpr unsigned char garbage = 0xCD, guard = 0xCE;
+
+/// What a piece takes with its guard, which fills at least a line.
+std::size_t with_guard(std::size_t bytes) { return (bytes + line - 1) / line * line + line; }
+
+/// Freeing happens in destructors, so that what is wrong is said and ends the program.
+void check_guard(const char* piece, std::size_t bytes) {
+  for (std::size_t i = bytes; i < with_guard(bytes); ++i)
+    if (static_cast<unsigned char>(piece[i]) != guard) {
+      std::fputs("a kernel wrote beyond a piece of device memory\n", stderr);
+      std::abort();
+    }
+}
 std::mutex turn;
 std::size_t used_bytes = 0;
 
@@ -28,6 +43,11 @@ std::map<const char*, Piece>& pieces() {
 }
 
 EmulatedPool default_pool;
+
+int processors() {
+  const char* wanted = std::getenv("FREEFLOW_EMULATED_PROCESSORS");
+  return wanted ? std::atoi(wanted) : 3;
+}
 
 }  // namespace
 
@@ -46,7 +66,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
-    case cudaDevAttrMultiProcessorCount: *value = 3; break;
+    case cudaDevAttrMultiProcessorCount: *value = processors(); break;
     case cudaDevAttrMaxThreadsPerMultiProcessor: *value = 2048; break;
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: *value = 233472; break;
     case cudaDevAttrMaxSharedMemoryPerBlockOptin: *value = 232448; break;
@@ -95,9 +115,10 @@ cudaError_t cudaMallocFromPoolAsync(void** pointer, std::size_t bytes, cudaMemPo
                                     cudaStream_t) {
   const std::lock_guard lock(turn);
   if (bytes > device_bytes - used_bytes) return cudaErrorMemoryAllocation;
-  auto* piece = static_cast<char*>(std::aligned_alloc(256, (bytes + 255) / 256 * 256));
+  auto* piece = static_cast<char*>(std::aligned_alloc(line, with_guard(bytes)));
   if (!piece) return cudaErrorMemoryAllocation;
-  std::memset(piece, 0xCD, bytes);
+  std::memset(piece, garbage, bytes);
+  std::memset(piece + bytes, guard, with_guard(bytes) - bytes);
   pieces()[piece] = {bytes, pool};
   used_bytes += bytes;
   pool->used += bytes;
@@ -109,6 +130,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t) {
   const std::lock_guard lock(turn);
   const auto piece = pieces().find(static_cast<char*>(pointer));
   if (piece == pieces().end()) return cudaErrorInvalidValue;
+  check_guard(piece->first, piece->second.bytes);
   used_bytes -= piece->second.bytes;
   piece->second.pool->used -= piece->second.bytes;
   pieces().erase(piece);

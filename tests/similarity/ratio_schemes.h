@@ -5,10 +5,12 @@
 
 #include <freeflow/similarity/ratio_histogram/ratio_histogram.h>
 
+#include "support/chosen_schemes.h"
+
 namespace freeflow::test {
 
 inline std::vector<RatioSchemeInfo> schemes_for(RatioDirection direction) {
-  std::vector<RatioSchemeInfo> schemes(ratio_schemes().begin(), ratio_schemes().end());
+  std::vector<RatioSchemeInfo> schemes = chosen(ratio_schemes());
   if (direction == RatioDirection::fixed_given_moving)
     std::erase_if(schemes, [](const RatioSchemeInfo& info) {
       return info.scheme == RatioScheme::conflict_free;

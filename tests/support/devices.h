@@ -35,6 +35,24 @@ inline std::size_t filling(const Device& device, std::size_t voxels) {
   return voxels;
 }
 
+/// How many voxels a test takes that must give every warp `voxels` of them, where warps count into
+/// histograms of their own (16 to a multiprocessor); on a CPU there are none.
+inline std::size_t filling_warps(const Device& device, std::size_t voxels) {
+#ifdef FREEFLOW_EMULATED
+  return device.is_cuda() ? 16 * voxels : voxels;
+#else
+  return device.is_cuda() ? 16 * 132 * voxels : voxels;  // an H200's
+#endif
+}
+
+/// While it lives, an emulated device has one multiprocessor, which few voxels fill.
+struct OneProcessor {
+  OneProcessor() { setenv(variable, "1", 1); }
+  ~OneProcessor() { unsetenv(variable); }
+  OneProcessor(const OneProcessor&) = delete;
+  static constexpr const char* variable = "FREEFLOW_EMULATED_PROCESSORS";
+};
+
 inline std::string device_suffix(const testing::TestParamInfo<Device>& info) {
   return info.param.is_cuda() ? "cuda" : "cpu";
 }
