@@ -153,7 +153,7 @@ std::string sentence(const std::string& program, const po::error& e) {
 
 std::vector<std::string> everyday_options(const std::vector<std::string>& own) {
   std::vector<std::string> names = {"fixed", "moving",     "output",  "fixed-mask", "moving-mask",
-                                    "init",  "similarity", "outputs", "report", "pairs"};
+                                    "init",  "similarity", "outputs", "report",     "pairs"};
   names.insert(names.end(), own.begin(), own.end());
   names.insert(names.end(), {"device", "threads", "verbose", "quiet", "version", "help"});
   return names;

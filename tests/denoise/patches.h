@@ -27,9 +27,9 @@ inline std::vector<float> noisy_patches(int count, int length, float noise, unsi
   for (int i = 0; i < count; ++i)
     for (int k = 0; k < length; ++k) {
       const float* t = &tilt[4 * std::size_t(i)];
-      values[std::size_t(i) * stride + k] = 3 * t[3] + t[0] * float(k % 5 - 2) +
-                                            t[1] * float(k / 5 % 5 - 2) + t[2] * float(k / 25 - 2) +
-                                            grain[std::size_t(i) * length + k];
+      const int x = k % 5 - 2, y = k / 5 % 5 - 2, z = k / 25 - 2;
+      values[std::size_t(i) * stride + k] = 3 * t[3] + t[0] * float(x) + t[1] * float(y) +
+                                            t[2] * float(z) + grain[std::size_t(i) * length + k];
     }
   return values;
 }
