@@ -168,6 +168,7 @@ ordered_json linear_json(const LinearResult& r) {
           {"translation_mm", vector_json(r.parts.translation)},
           {"scale", vector_json(r.parts.scale)},
           {"skew_xy_xz_yz", vector_json(r.parts.skew)},
+          {"start_kept", r.start_kept},
           {"cost", {{"before", r.cost_before}, {"after", r.cost_after}}},
           {"overlap_fraction", {{"before", r.overlap_before}, {"after", r.overlap_after}}}};
 }

@@ -169,8 +169,10 @@ class LinearRun {
     const bool contested = result.cost_before < found.cost && moved && options_.keep_better_start;
     if (lost || contested) {
       found = {start, result.cost_before};
-      result.warnings.push_back(
-          "no transform was found that is better than the start, so the result is the start");
+      result.start_kept = true;
+      if (!options_.keep_better_start)
+        result.warnings.push_back(
+            "no transform was found that is better than the start, so the result is the start");
     }
     result.cost_after = found.cost;
   }

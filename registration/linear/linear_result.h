@@ -18,6 +18,8 @@ struct LinearResult {
   double overlap_before = 0,
          overlap_after = 0;                ///< share of the fixed voxels that fall on moving ones
   double cost_before = 0, cost_after = 0;  ///< of the measure on the finest level
+  bool start_kept =
+      false;  ///< nothing better than the start was found, and the result is the start
   std::vector<LevelRecord> levels;
   std::vector<std::string> warnings;  ///< sentences for the user
   double seconds = 0;
