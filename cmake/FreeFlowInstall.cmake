@@ -77,6 +77,17 @@ endif()
 if(programs)
   install(TARGETS ${programs} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT programs)
 endif()
+# Manual pages and completion, of the options that the programs print.
+find_package(Python3 COMPONENTS Interpreter)
+if(programs AND Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
+  set(manual ${PROJECT_BINARY_DIR}/manual)
+  add_custom_command(OUTPUT ${manual}/man1/regtool.1
+    COMMAND Python3::Interpreter -B ${PROJECT_SOURCE_DIR}/scripts/manual_pages $<TARGET_FILE_DIR:regtool> ${manual}
+    DEPENDS ${programs} ${PROJECT_SOURCE_DIR}/scripts/manual_pages COMMENT "Writing manual pages" VERBATIM)
+  add_custom_target(manual ALL DEPENDS ${manual}/man1/regtool.1)
+  install(DIRECTORY ${manual}/man1 DESTINATION ${CMAKE_INSTALL_MANDIR} COMPONENT programs)
+  install(DIRECTORY ${manual}/completions/ DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT programs)
+endif()
 foreach(program IN LISTS programs tests benchmarks experiments)
   # DT_RPATH and not DT_RUNPATH: it also holds for the libraries that the libraries need, and Debian's name no path of their own.
   set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
