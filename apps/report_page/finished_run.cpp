@@ -48,7 +48,8 @@ std::string name_of_report(const fs::path& report) {
 
 bool is_registration_report(const ordered_json& json) {
   const std::string program = text_in(json, "/program");
-  return (program == "ffdreg" || program == "fluidreg" || program == "linreg") &&
+  return (program == "ffdreg" || program == "fluidreg" || program == "linreg" ||
+          program == "freeflow.register") &&
          json.contains("fixed") && json.contains("moving");
 }
 
@@ -62,7 +63,7 @@ FinishedRun read_finished_run(const std::string& prefix) {
   const std::string name = path.string();
   FinishedRun run{path, ordered_json::parse(file, nullptr, false), name_of_report(path)};
   require(is_registration_report(run.json),
-          "'" + name + "' is not a report of ffdreg, fluidreg or linreg");
+          "'" + name + "' is not a report of ffdreg, fluidreg, linreg or freeflow.register");
   return run;
 }
 
@@ -87,7 +88,7 @@ std::vector<std::string> transforms_of_run(const FinishedRun& run) {
   if (field.empty() && !run.json.contains("outputs")) field = output(run, "warp", "1Warp.nii");
   std::vector<fs::path> files{whole};
   if (whole.empty()) files = {field, affine};
-  if (text_in(run.json, "/program") == "linreg" && whole.empty()) files = {affine};
+  if (is_linear_run(run.json) && whole.empty()) files = {affine};
   const std::string report = run.report.string();
   std::vector<std::string> found;
   for (const fs::path& file : files) {

@@ -45,7 +45,7 @@ GroupMember member_of(const fs::path& path, const fs::path& folder, const ordere
   if (m.grade.empty()) m.grade = word_of(verdict_of(report).grade);
   m.similarity.value = number_in(report, "/similarity/after");
   m.volumes.value =
-      m.program == "linreg" ? log_volume_of_affine(report) : number_in(report, "/jacobian/sd_log");
+      is_linear_run(report) ? log_volume_of_affine(report) : number_in(report, "/jacobian/sd_log");
   m.displacement.value = number_in(report, "/displacement_mm/p99");
   m.folded_voxels = number_in(report, "/jacobian/folded_voxels").value_or(0);
   m.warnings = texts_in(report, "/warnings").size();

@@ -70,7 +70,7 @@ std::string svg(const Curve& curve) {
 
 std::string cost_section(const ordered_json& report) {
   std::vector<Curve> curves;
-  const bool alone = text_in(report, "/program") == "linreg";
+  const bool alone = is_linear_run(report);
   add_curves("affine", value_in(report, "/linear/levels"), curves);
   add_curves(alone ? "affine" : "nonrigid", value_in(report, "/levels"), curves);
   if (curves.empty()) return {};

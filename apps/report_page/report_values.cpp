@@ -34,4 +34,9 @@ std::vector<std::string> texts_in(const ordered_json& report, const std::string&
   return texts;
 }
 
+bool is_linear_run(const ordered_json& report) {
+  const std::string program = text_in(report, "/program");
+  return program == "linreg" || (program == "freeflow.register" && !report.contains("jacobian"));
+}
+
 }  // namespace freeflow::apps

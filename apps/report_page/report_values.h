@@ -17,5 +17,7 @@ std::optional<double> number_in(const nlohmann::ordered_json& report, const std:
 std::string text_in(const nlohmann::ordered_json& report, const std::string& pointer);
 /// Of a text, or of an array's texts.
 std::vector<std::string> texts_in(const nlohmann::ordered_json& report, const std::string& pointer);
+/// Whether it found an affine and no displacement, by linreg or in Python.
+bool is_linear_run(const nlohmann::ordered_json& report);
 
 }  // namespace freeflow::apps

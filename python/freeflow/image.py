@@ -59,6 +59,8 @@ class Image:
         `affine`. Without it voxels are 1 mm and (0, 0, 0) lies in the origin.
     """
 
+    _path = None  # of the file that it was read from
+
     def __init__(self, array, affine_ras=None, *, name="array"):
         array = _arrays.recognised(array, name)
         _arrays.require_volume(array, name)
@@ -93,8 +95,11 @@ class Image:
         path = os.fspath(path)
         if path.lower().endswith((".nii", ".nii.gz")):
             array, affine, spacing = files.read_nifti_image(path)
-            return cls._of_affine(array, affine, spacing, os.path.basename(path))
-        return cls.of(files.read_by_others(path))
+            image = cls._of_affine(array, affine, spacing, os.path.basename(path))
+        else:
+            image = cls.of(files.read_by_others(path))
+        image._path = os.path.abspath(path)
+        return image
 
     @classmethod
     def _of_affine(cls, array, affine, spacing, name):

@@ -20,6 +20,8 @@ class Inputs:
             raise ValueError(
                 f"fixed has {len(self.fixed)} channels and moving {len(self.moving)}; each is compared with the one of its place"
             )
+        named = {"fixed": [image._path for image in self.fixed], "moving": [image._path for image in self.moving]}
+        self.paths = {side: paths for side, paths in named.items() if all(paths)}
         self.missing = {}
         for side, name in ((self.fixed, "fixed"), (self.moving, "moving")):
             for c, image in enumerate(side):

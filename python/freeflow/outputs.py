@@ -1,9 +1,19 @@
 """Files that appear all or not at all."""
 
+import json
 import os
 import tempfile
+from datetime import datetime, timezone
 
 _WORDS = ("warp", "inverse", "warped", "inversewarped", "report")
+_KINDS = {
+    "0GenericAffine.mat": "affine",
+    "1Warp.nii.gz": "warp",
+    "1InverseWarp.nii.gz": "inverse_warp",
+    "Warped": "warped",
+    "InverseWarped": "inverse_warped",
+    "report.json": "report",
+}
 
 
 def chosen(words):
@@ -37,6 +47,19 @@ class OutputSet:
         """Where to write what will be PREFIXname."""
         self._names.append(name)
         return os.path.join(self._staging.name, name)
+
+    def write_report(self, report):
+        """PREFIXreport.json, as the last file, with the date and the files beside it: `regtool report PREFIX` draws its page."""
+        with open(self.file("report.json"), "w", encoding="utf-8") as file:
+            date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+            json.dump({**report, "date": date, "outputs": self._listed()}, file, indent=1, default=str)
+
+    def _listed(self):
+        listed = {}
+        for name in self._names:
+            kind = _KINDS.get(name) or _KINDS[name.split(".")[0].rstrip("0123456789")]
+            listed[kind] = listed.get(kind, []) + [self._start + name]
+        return {kind: names if "warped" in kind else names[0] for kind, names in listed.items()}
 
     def commit(self):
         written = []

@@ -1,6 +1,5 @@
 """Registrations."""
 
-import json
 import os
 import time
 import warnings
@@ -69,9 +68,9 @@ def register(
     context = context_for(inputs.arrays(), context, device, threads)
     if similarity is not None:
         options["similarity"] = similarity
-    affine, field = start_of(init, inputs, context)
-    if field is not None and model in _LINEAR:
+    if isinstance(init, Transform) and not init.is_affine and model in _LINEAR:
         raise ValueError("init has a displacement field, and a linear registration starts from an affine")
+    affine, field = start_of(init, inputs, context)
     volumes = inputs.volumes(context)
     callback, close = callback_of(progress)
     reading = time.perf_counter() - start
@@ -204,8 +203,7 @@ class Registration:
                     for c, image in enumerate(getattr(self, images)):
                         image.write(out.file(f"{name}{c + 1 if c else ''}.nii.gz"))
             if "report" in chosen:
-                with open(out.file("report.json"), "w", encoding="utf-8") as file:
-                    json.dump(self.report, file, indent=1, default=str)
+                out.write_report({**self.report, "inputs": {"folder": os.getcwd(), **self._inputs.paths}})
             return out.commit()
 
     def __repr__(self):

@@ -67,10 +67,17 @@ def test_files_are_the_programs(program, tmp_path, model, name, options, flags):
         else:
             (_, one), (_, other) = files._read(theirs), files._read(path)
             assert np.array_equal(one, other), path
+    subprocess.run([program("regtool"), "report", str(tmp_path / "python_")], check=True)
+    page = (tmp_path / "python_report.html").read_text()
+    assert "freeflow.register" in page
+    assert ("Deformation" in page) == (name != "linreg")
 
 
 def assert_reports_agree(theirs, ours):
-    assert set(theirs) - {"memory_bytes", "inverse_unfolding"} <= set(ours)
+    only_the_programs_have = {"command", "memory_bytes", "inverse_unfolding", "summary", "similarity", "displacement_mm"}
+    assert set(theirs) - only_the_programs_have <= set(ours)
+    assert set(ours["outputs"]) == set(theirs["outputs"])
+    assert all(theirs["outputs"][kind] for kind in ours["outputs"])
     assert [level["iterations"] for level in theirs["levels"]] == [level["iterations"] for level in ours["levels"]]
     for key in ("jacobian", "overlap_fraction", "inverse_residual_voxels"):
         assert theirs.get(key) == ours.get(key), key
@@ -80,7 +87,9 @@ def voxels_of(transform):
     """The field in voxels along the array's axes: its bits."""
     field = transform._native.parts()[1]
     axes = list(field.grid.axes)
-    planes = np.from_dlpack(field.dlpack()).transpose(0, *[3 - axes.index(a) for a in range(3)])
+    planes = field.dlpack()
+    planes = np.from_dlpack(planes) if transform.device == "cpu" else pytest.importorskip("cupy").from_dlpack(planes).get()
+    planes = planes.transpose(0, *[3 - axes.index(a) for a in range(3)])
     return planes[[axes.index(a) for a in range(3)]]
 
 
