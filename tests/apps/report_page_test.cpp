@@ -190,9 +190,11 @@ TEST_F(ReportPage, RefusesWhatIsNotThere) {
   expect_refusal(run(regtool_report + "out_"), "there is no 'out_report.json'");
   expect_refusal(run(regtool_report), "name the registration's prefix");
   std::ofstream(folder / "x_report.json") << "{\"program\": \"nlmdenoise\"}";
-  expect_refusal(run(regtool_report + "x_"), "is not a report of ffdreg, fluidreg or linreg");
+  expect_refusal(run(regtool_report + "x_"),
+                 "is not a report of ffdreg, fluidreg, linreg or freeflow.register");
   std::ofstream(folder / "x_report.json") << "{\"program\": ";
-  expect_refusal(run(regtool_report + "x_"), "is not a report of ffdreg, fluidreg or linreg");
+  expect_refusal(run(regtool_report + "x_"),
+                 "is not a report of ffdreg, fluidreg, linreg or freeflow.register");
 
   ASSERT_EQ(run(ffdreg + quick + " --outputs warp,report -o a_").status, 0);
   std::filesystem::rename(folder / "f.nii", folder / "g.nii");

@@ -78,8 +78,20 @@ exit {status}
                 self.program("core", tests, exit_status, body)
                 status, _ = self.run_check("--part", "suites", "--seconds", "1")
                 self.assertEqual(status, 1)
-                self.assertEqual(json.loads(self.record.read_text())["failures"]["suites"], [named])
+                self.assertEqual(json.loads(self.record.read_text())["failures"]["suites"], [f"core: {named}"])
                 self.assertIn("FAILED", self.run_check("--status")[1])
+
+    def test_a_suite_run_again_takes_the_place_of_its_record(self):
+        self.program("core", [("a", "failed")], 1)
+        self.program("deform", [("b", "failed")], 1)
+        self.run_check("--part", "suites")
+        self.program("core", [("a", "passed")])
+        self.assertEqual(self.run_check("--part", "suites", "--suite", "core")[0], 1)
+        record = json.loads(self.record.read_text())
+        self.assertEqual(record["failures"]["suites"], ["deform: Suite.b"])
+        self.assertEqual((record["suites"]["core"]["failed"], record["suites"]["deform"]["failed"]), (0, 1))
+        self.program("deform", [("b", "passed")])
+        self.assertEqual(self.run_check("--part", "suites", "--suite", "deform")[0], 0)
 
     def test_a_part_completes_the_record_of_the_same_kernels_and_begins_that_of_others(self):
         self.program("core", [("a", "passed")])
