@@ -14,9 +14,15 @@ struct Extent {
 
   FREEFLOW_HD std::size_t count() const { return std::size_t(x) * std::size_t(y) * std::size_t(z); }
   /// Where voxel (i, j, k) lies in a dense volume. Rows are numbered in 32 bits, which spares a GPU
-  /// most of its index arithmetic.
+  /// most of its index arithmetic, as does i without a sign; a CPU's compiler vectorises a loop
+  /// over i only where i keeps its sign, since what is unsigned may wrap around.
   FREEFLOW_HD std::size_t offset(int i, int j, int k) const {
-    return std::size_t(unsigned(k) * unsigned(y) + unsigned(j)) * unsigned(x) + unsigned(i);
+    const std::size_t row = std::size_t(unsigned(k) * unsigned(y) + unsigned(j)) * unsigned(x);
+#ifdef __CUDA_ARCH__
+    return row + unsigned(i);
+#else
+    return row + std::size_t(i);
+#endif
   }
   FREEFLOW_HD int operator[](int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
   friend FREEFLOW_HD bool operator==(Extent a, Extent b) {

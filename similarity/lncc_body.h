@@ -8,6 +8,8 @@
 // sums S.
 #pragma once
 
+#include <cstdint>
+
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/intensity_range.h>
 #include <freeflow/similarity/intensity_range_body.h>
@@ -133,6 +135,16 @@ struct LnccCostBody {
   FREEFLOW_HD void operator()(int, int, int) const { *cost = -sums[0] / sums[1]; }
 };
 
+/// A CPU's compiler makes a branch of a condition and does not vectorise the loop with it.
+FREEFLOW_HD float or_zero(bool condition, float value) {
+#ifdef __CUDA_ARCH__
+  return condition ? value : 0.0f;
+#else
+  const std::uint32_t kept = 0u - std::uint32_t(condition);
+  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, value) & kept);
+#endif
+}
+
 /// The last sums of the coefficients, and the force.
 struct LnccForceAlongZ {
   static constexpr int terms = 3, inputs = 3;
@@ -153,16 +165,16 @@ struct LnccForceAlongZ {
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
     const std::size_t n = force.extent.count(), i = force.extent.offset(x, y, z);
     const float f = read_only(fixed + i);
+    const float per_voxel = float(1.0 / sums[1]);
     const SampleWithGradient w = sample_linear_with_gradient(moving, point(x, y, z));
     const bool counts = (f == f) & (w.value == w.value);
-    const float slope = fma_(f, s[0], fma_(-w.value, s[1], s[2])) * float(1.0 / sums[1]);
+    const float slope = fma_(f, s[0], fma_(-w.value, s[1], s[2])) * per_voxel;
     const auto& m = point.map.m;
     const Vec3f& g = w.gradient;
-    force.data[i] = counts ? slope * fma_(m[0][0], g.x, fma_(m[1][0], g.y, m[2][0] * g.z)) : 0.0f;
-    force.data[i + n] =
-        counts ? slope * fma_(m[0][1], g.x, fma_(m[1][1], g.y, m[2][1] * g.z)) : 0.0f;
-    force.data[i + 2 * n] =
-        counts ? slope * fma_(m[0][2], g.x, fma_(m[1][2], g.y, m[2][2] * g.z)) : 0.0f;
+    const float along[3] = {slope * fma_(m[0][0], g.x, fma_(m[1][0], g.y, m[2][0] * g.z)),
+                            slope * fma_(m[0][1], g.x, fma_(m[1][1], g.y, m[2][1] * g.z)),
+                            slope * fma_(m[0][2], g.x, fma_(m[1][2], g.y, m[2][2] * g.z))};
+    for (int c = 0; c < 3; ++c) force.data[i + c * n] = or_zero(counts, along[c]);
   }
 };
 

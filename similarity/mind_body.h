@@ -9,6 +9,7 @@
 
 #include <freeflow/core/portable_exp.h>
 #include <freeflow/deform/warp_body.h>
+#include <freeflow/similarity/four_floats.h>
 #include <freeflow/similarity/intensity_range_body.h>
 #include <freeflow/similarity/mind_record.h>
 #include <freeflow/similarity/window_sum.h>
@@ -199,12 +200,6 @@ struct MindResidualBody {
   float* residual;         // NaN without any channel
   FieldView<float> force;  // null data: the value alone
 
-  static FREEFLOW_HD float fold(const float* lanes) {
-    return (lanes[0] + lanes[2]) + (lanes[1] + lanes[3]);
-  }
-  static FREEFLOW_HD float channel(std::uint32_t four, int k) {
-    return float(four >> 8 * k & 255u);
-  }
   struct CellRecords {
     MindRecord at[8];
     std::uint32_t present;
@@ -247,27 +242,24 @@ struct MindResidualBody {
       weights[k] = (k & 1 ? cx.fraction : 1.0f - cx.fraction) *
                    (k & 2 ? cy.fraction : 1.0f - cy.fraction) *
                    (k & 4 ? cz.fraction : 1.0f - cz.fraction);
-    float squares[4] = {}, corners[8][4] = {};
+    FourFloats squares, corners[8];
     for (int word = 0; word < 3; ++word) {
-      float cell[8][4], r[4];
-      for (int l = 0; l < 4; ++l) r[l] = channel(f.channels[word], l);
-      for (int k = 0; k < 8; ++k)
-        for (int l = 0; l < 4; ++l) cell[k][l] = channel(m.at[k].channels[word], l);
-      for (int k = 0; k < 8; ++k)
-        for (int l = 0; l < 4; ++l) r[l] = fma_(-weights[k], cell[k][l], r[l]);
-      for (int l = 0; l < 4; ++l) r[l] = present >> (4 * word + l) & 1 ? r[l] : 0.0f;
-      for (int l = 0; l < 4; ++l) squares[l] = fma_(r[l], r[l], squares[l]);
-      for (int k = 0; k < 8; ++k)
-        for (int l = 0; l < 4; ++l) corners[k][l] = fma_(r[l], cell[k][l], corners[k][l]);
+      FourFloats cell[8], r = four_bytes(f.channels[word]);
+      for (int k = 0; k < 8; ++k) cell[k] = four_bytes(m.at[k].channels[word]);
+      for (int k = 0; k < 8; ++k) r = fma_(-weights[k], cell[k], r);
+      r = where(present >> 4 * word, r);
+      squares = fma_(r, r, squares);
+      for (int k = 0; k < 8; ++k) corners[k] = fma_(r, cell[k], corners[k]);
     }
     const float share = 1.0f / (255.0f * 255.0f * float(population(present)));
-    residual[i] = fold(squares) * share;
+    residual[i] = sum_of(squares) * share;
     if (!force.data) return;
-    const Vec3f g = interpolate_with_gradient(
-                        {fold(corners[0]), fold(corners[1]), fold(corners[2]), fold(corners[3]),
-                         fold(corners[4]), fold(corners[5]), fold(corners[6]), fold(corners[7])},
-                        cx, cy, cz)
-                        .gradient;
+    const Vec3f g =
+        interpolate_with_gradient(
+            {sum_of(corners[0]), sum_of(corners[1]), sum_of(corners[2]), sum_of(corners[3]),
+             sum_of(corners[4]), sum_of(corners[5]), sum_of(corners[6]), sum_of(corners[7])},
+            cx, cy, cz)
+            .gradient;
     const auto& a = point.map.m;
     const float twice = 2.0f * share;
     write_force(i, twice * fma_(a[0][0], g.x, fma_(a[1][0], g.y, a[2][0] * g.z)),

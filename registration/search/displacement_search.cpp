@@ -1,6 +1,7 @@
 #include <freeflow/registration/search/displacement_search.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -21,6 +22,9 @@ template <int first>
 Quarter quarter(const Sums& s) {
   return Quarter{s[first], s[first + 1], s[first + 2], s[first + 3]};
 }
+
+/// A bit for each channel, and none for the four bytes of `present`.
+constexpr Words channel_bits{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 0, 0, 0, 0};
 
 Words words_of(const MindRecord& r) {
   Bytes b;
@@ -101,12 +105,22 @@ class CellOnCpu {
       }
     }
     search::Squares s;
+    Sums sums{};
     const int corner[3] = {x, y, z};
     for (int i = 0; i < CellCosts::samples; ++i) {
       int at[3];
       in_.locate_sample(i, corner, at);
-      search::add_squares(fixed_[i], search::record_at(in_.moving, at[0], at[1], at[2]), s);
+      const MindRecord m = search::record_at(in_.moving, at[0], at[1], at[2]);
+      const std::uint32_t present = fixed_[i].present & m.present;
+      if (present == 0) continue;
+      const Words difference = words_[i] - words_of(m),
+                  both = (Words{} + std::uint16_t(present)) & channel_bits;
+      const Words square = (difference * difference) & Words(both != Words{});
+      sums += __builtin_convertvector(square, Sums);
+      s.channels += std::uint32_t(std::popcount(present));
     }
+    const Quarter four = (quarter<0>(sums) + quarter<4>(sums)) + quarter<8>(sums);
+    s.sum = (four[0] + four[1]) + (four[2] + four[3]);
     return search::packed(s);
   }
 
