@@ -1,0 +1,54 @@
+"""Every link of the documents leads somewhere, the site's list of pages is whole, and scripts/check_links finds what it should."""
+import importlib.machinery
+import importlib.util
+import re
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+_loader = importlib.machinery.SourceFileLoader("check_links", str(ROOT / "scripts/check_links"))
+_spec = importlib.util.spec_from_loader("check_links", _loader)
+check_links = importlib.util.module_from_spec(_spec)
+_loader.exec_module(check_links)
+
+
+class TheDocuments(unittest.TestCase):
+    def test_every_link_leads_somewhere(self):
+        self.assertEqual([], [(str(page.relative_to(ROOT)), *wrong) for page in check_links.pages() for wrong in check_links.broken(page)])
+
+    def test_every_page_stands_in_the_sites_list(self):
+        listed = set(re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M))
+        lacking = [page.name for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in listed]
+        self.assertEqual([], lacking)
+
+
+class TheChecker(unittest.TestCase):
+    def wrong(self, text, other="# Other\n## Two words, and `code`\n## Same\n## Same\n"):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            (root / "other.md").write_text(other)
+            (root / "page.md").write_text("# Page\n" + text)
+            old, check_links.ROOT = check_links.ROOT, root
+            try:
+                return [target for target, _ in check_links.broken(root / "page.md")]
+            finally:
+                check_links.ROOT = old
+
+    def test_links_that_lead_somewhere(self):
+        self.assertEqual([], self.wrong("[a](other.md) [b](other.md#two-words-and-code) [c](#page) [d](https://example.org/x) [e](other.md#same-1)"))
+
+    def test_links_that_lead_nowhere(self):
+        self.assertEqual(["no.md"], self.wrong("[a](no.md)"))
+        self.assertEqual(["other.md#three"], self.wrong("[a](other.md#three)"))
+        self.assertEqual(["#nothing"], self.wrong("[a](#nothing)"))
+        self.assertEqual(["no.png"], self.wrong("![a picture](no.png)"))
+        self.assertEqual(["no.md"], self.wrong("[over two\nlines](no.md)"))
+        self.assertEqual(["../outside.md"], self.wrong("[a](../outside.md)"))
+
+    def test_code_holds_no_links(self):
+        self.assertEqual([], self.wrong("```\n[a](no.md)\n```\n`[b](no.md)`\n\n    [c](no.md)\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
