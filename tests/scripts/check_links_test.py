@@ -7,10 +7,16 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-_loader = importlib.machinery.SourceFileLoader("check_links", str(ROOT / "scripts/check_links"))
-_spec = importlib.util.spec_from_loader("check_links", _loader)
-check_links = importlib.util.module_from_spec(_spec)
-_loader.exec_module(check_links)
+
+
+def script(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(ROOT / "scripts" / name))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(module)
+    return module
+
+
+check_links, site = script("check_links"), script("site")
 
 
 class TheDocuments(unittest.TestCase):
@@ -21,6 +27,25 @@ class TheDocuments(unittest.TestCase):
         listed = set(re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M))
         lacking = [page.name for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in listed]
         self.assertEqual([], lacking)
+
+
+class TheSite(unittest.TestCase):
+    def test_its_pages_lead_somewhere_without_the_repository(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            old, check_links.ROOT, site.PAGES = check_links.ROOT, root, root
+            try:
+                site.lay_out(root / "no-programs")
+                wrong = [(str(page.relative_to(root)), *link) for page in sorted(root.rglob("*.md")) for link in check_links.broken(page)]
+            finally:
+                check_links.ROOT = old
+            self.assertEqual([], wrong)
+            listed = re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M)
+            self.assertEqual(sorted(listed), sorted(str(page.relative_to(root)) for page in root.rglob("*.md")))
+
+    def test_lists_and_tables_get_their_empty_line(self):
+        self.assertEqual("Text\n\n- a\n- b\n", site.for_mkdocs("Text\n- a\n- b\n"))
+        self.assertEqual("```\nText\n- a\n```", site.for_mkdocs("```\nText\n- a\n```"))
 
 
 class TheChecker(unittest.TestCase):

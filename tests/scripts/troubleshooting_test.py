@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/troubleshooting.md"
 ROOMS = ["core", "deform", "transform", "evaluation", "similarity", "regularize", "registration", "atlas", "denoise", "io", "apps"]
-SPEAKING = ["apps", "io", "atlas", "registration", "transform", "evaluation"]  # of the others a program never meets most
+SPEAKING = ["core", "apps", "io", "atlas", "denoise", "registration", "transform", "evaluation"]  # of the others a program never meets most
 GAP = "\0"  # where a name or a number stands
 
 # Sentences for those who call the library with what the programs never give it, and parts of sentences quoted elsewhere.
@@ -18,7 +18,8 @@ NOT_ON_THE_PAGE = [
     "the mask does not share the field's grid", "the two label volumes do not share a grid", "is named twice", "each needs its counterpart",
     "there are no landmarks", "zlib cannot be started", "close other programs", "writing the results", "the chain of transforms",
     "composing the transforms", "inverting the transform", "the Jacobian determinant", "the programs refuse it", "there is no subject",
-    "take a coarser grid", "subject '", "cannot read '", "cannot write '", "the program warned once", "the denoising",
+    "a Fourier transform needs voxels", "patches to choose", "rows of patches must be padded", "are not among the patches",
+    "the number of seeds does not fit", "take a coarser grid", "subject '", "cannot read '", "cannot write '", "the program warned once", "the denoising",
 ]
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?P<raw>.*?)\)"|"(?P<text>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\]|\\.)\'|(?P<end>[;{}])|(?P<code>[^\s"/\';{}]+|[/\'])',
