@@ -5,9 +5,11 @@ Every part changes its volume uniformly, so the truth is one number: the mean Ja
 follow-up, and 1 / (1 - LOSS) back.
 """
 import math
+import random
 
 import nifti
 import phantoms
+from cases import Case, Figure
 
 LOSS = 0.03
 AXES = (64.0, 78.0, 60.0)
@@ -77,13 +79,27 @@ class Phantom:
     def pair(self, seed):
         """Baseline and follow-up with noise of their own."""
         noisy = [phantoms.noisy(clean, NOISE, 2 * seed + i) for i, clean in enumerate(self.clean)]
-        return phantoms.write_pair(self.folder / f"seed{seed}", self.grid, *noisy)
+        return phantoms.write_pair(self.folder, self.grid, *noisy)
+
+    def case(self):
+        """The first pair, with points of its own for the levels."""
+        fixed, moving = self.pair(0)
+        rng, points = random.Random(9), []
+        while len(points) < 3000:
+            p = [rng.uniform(-a, a) for a in AXES]
+            r = math.sqrt(sum((c / a) ** 2 for c, a in zip(p, AXES)))
+            if 0.5 < r <= BRAIN_LATER:
+                points.append((p, baseline_radius(r) / r))
+        files = self.folder / "fixed_points.csv", self.folder / "moving_points.csv"
+        phantoms.write_points(files[0], [[c * s for c in p] for p, s in points])
+        phantoms.write_points(files[1], [p for p, _ in points])
+        return Case("phantom_brain", fixed, moving, (Figure("error in the brain, mm", "mm", *files),),
+                    note="Phantom: a head whose brain loses 3 % of its volume, baseline (fixed) to follow-up.")
 
 
-def change(programs, phantom, fixed, prefix):
-    """Volume change of the brain in percent, as the run measures it: the mean Jacobian over the fixed image's brain (0: baseline)."""
+def change(programs, phantom, image, which, prefix):
+    """Volume change of the brain in percent: the mean Jacobian over the brain of the fixed image, which is the baseline (0) or not (1)."""
     out = phantom.folder / "jacobian.nii"
-    image = phantom.folder / "seed0" / "fixed.nii"
     programs.call("regtool", "jacobian", "-r", image, "-t", f"{prefix}1Warp.nii.gz", "-t", f"{prefix}0GenericAffine.mat", "-o", out)
-    values, places = nifti.read(out), phantom.brain[fixed]
+    values, places = nifti.read(out), phantom.brain[which]
     return 100 * (sum(values[i] for i in places) / len(places) - 1)

@@ -45,7 +45,7 @@ def transforms(prefix):
     return [] if prefix is None else ["-t", f"{prefix}1Warp.nii.gz", "-t", f"{prefix}0GenericAffine.mat"]
 
 
-def score(programs, figure, chain, folder):
+def score(programs, case, figure, chain, folder):
     """One figure; landmarks of a group are chosen from the errors of each."""
     answer = folder / "score.json"
     if figure.kind == "dice":
@@ -53,6 +53,8 @@ def score(programs, figure, chain, folder):
         programs.call("regtool", "measure", *words, *(["--labels", figure.labels] if figure.labels else []), *chain, "-o", answer)
         return json.loads(answer.read_text())["labels"]["mean_dice"]
     words = ["--fixed-points", figure.fixed, "--moving-points", figure.moving, "--frame", figure.frame, "--per-point"]
+    if figure.frame == "voxel":
+        words += ["--fixed", case.fixed, "--moving", case.moving]
     programs.call("regtool", "measure", *words, *chain, "-o", answer)
     found = json.loads(answer.read_text())["landmarks"]
     errors = found["tre"] if chain else found["tre_before"]
@@ -89,7 +91,7 @@ def run_method(programs, case, method, folder, say=lambda text: None):
         words += [flag, mask]
 
     def figures(chain):
-        return {figure.name: score(programs, figure, chain, folder) for figure in case.figures}
+        return {figure.name: score(programs, case, figure, chain, folder) for figure in case.figures}
 
     say(f"{case.name}: {method.name}")
     whole, start = folder / "whole_", time.monotonic()
