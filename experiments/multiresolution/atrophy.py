@@ -1,6 +1,7 @@
 """A head that loses 3 % of its brain in a year, and what a registration measures of it.
 
-Radii are in units of an ellipsoid's half axes: ventricles up to VENTRICLE, brain up to 1, fluid up to SKULL, then bone and skin, which stay.
+Radii are in units of an ellipsoid's half axes: ventricles up to VENTRICLE, brain up to 1, fluid up to SKULL, then bone and skin, which
+stay.
 Every part changes its volume uniformly, so the truth is one number: the mean Jacobian over the brain is 1 - LOSS from baseline to
 follow-up, and 1 / (1 - LOSS) back.
 """

@@ -110,15 +110,13 @@ class Lung:
         return phantoms.fade((inside(x, y, CHEST) - 0.68) / 0.28)
 
     def reach(self, x, y, z):
-        along = phantoms.fade((z - self.BASE) / (self.APEX - self.BASE)) if z > self.BASE else phantoms.fade((self.BASE - z) / (self.BASE - self.END))
-        return self.MOTION * along * self.across(x, y)
+        end = self.APEX if z > self.BASE else self.END
+        return self.MOTION * phantoms.fade((z - self.BASE) / (end - self.BASE)) * self.across(x, y)
 
     def stretch(self, x, y, z):
         """The Jacobian of the map into the fixed image: fixed volume per moving volume."""
-        if z <= self.BASE:
-            slope = -phantoms.fade_slope((self.BASE - z) / (self.BASE - self.END)) / (self.BASE - self.END)
-        else:
-            slope = phantoms.fade_slope((z - self.BASE) / (self.APEX - self.BASE)) / (self.APEX - self.BASE)
+        end = self.APEX if z > self.BASE else self.END
+        slope = phantoms.fade_slope((z - self.BASE) / (end - self.BASE)) / (end - self.BASE)
         return 1 + self.MOTION * slope * self.across(x, y)
 
     def lung(self, x, y, z):

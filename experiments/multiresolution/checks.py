@@ -60,6 +60,6 @@ def change(measured):
             rows.append({"what": f"atrophy phantom, {DIRECTIONS[direction]}, {name}, {len(values[direction])} seeds",
                          "asked": f"{truth:+.3f} % within {ATROPHY:g}",
                          "found": f"{mean:+.3f} % (SD {sd:.3f}), off by {mean - truth:+.3f}", "reached": abs(mean - truth) <= ATROPHY})
-        plots.append({"title": f"Volume change of the brain, {DIRECTIONS[direction]}", "unit": " %", "band": (truth - ATROPHY, truth + ATROPHY),
-                      "rows": {name: values[direction] for name, values in measured.items()}})
+        plots.append({"title": f"Volume change of the brain, {DIRECTIONS[direction]}", "unit": " %",
+                      "band": (truth - ATROPHY, truth + ATROPHY), "rows": {name: values[direction] for name, values in measured.items()}})
     return rows, plots

@@ -3,17 +3,19 @@
 Nothing is copied: a raw volume gets a small header file that points at it, landmarks become a CSV in mm.
 """
 import json
+import re
 from pathlib import Path
 
 from cases import Case, Figure
 
 # What DIR-Lab's pages state, as the files do not: voxels and mm of each case. Slices are 2.5 mm apart in all of them.
 DIRLAB = {
-    "case1": ((256, 256, 94), 0.97), "case2": ((256, 256, 112), 1.16), "case3": ((256, 256, 104), 1.15), "case4": ((256, 256, 99), 1.13),
-    "case5": ((256, 256, 106), 1.10), "case6": ((512, 512, 128), 0.97), "case7": ((512, 512, 136), 0.97), "case8": ((512, 512, 128), 0.97),
-    "case9": ((512, 512, 128), 0.97), "case10": ((512, 512, 120), 0.97),
-    "copd1": ((512, 512, 121), 0.625), "copd2": ((512, 512, 102), 0.645), "copd3": ((512, 512, 126), 0.652), "copd4": ((512, 512, 126), 0.590),
-    "copd5": ((512, 512, 131), 0.647), "copd6": ((512, 512, 119), 0.633), "copd7": ((512, 512, 112), 0.625), "copd8": ((512, 512, 115), 0.586),
+    "case1": ((256, 256, 94), 0.97), "case2": ((256, 256, 112), 1.16), "case3": ((256, 256, 104), 1.15),
+    "case4": ((256, 256, 99), 1.13), "case5": ((256, 256, 106), 1.1), "case6": ((512, 512, 128), 0.97),
+    "case7": ((512, 512, 136), 0.97), "case8": ((512, 512, 128), 0.97), "case9": ((512, 512, 128), 0.97),
+    "case10": ((512, 512, 120), 0.97), "copd1": ((512, 512, 121), 0.625), "copd2": ((512, 512, 102), 0.645),
+    "copd3": ((512, 512, 126), 0.652), "copd4": ((512, 512, 126), 0.59), "copd5": ((512, 512, 131), 0.647),
+    "copd6": ((512, 512, 119), 0.633), "copd7": ((512, 512, 112), 0.625), "copd8": ((512, 512, 115), 0.586),
     "copd9": ((512, 512, 116), 0.664), "copd10": ((512, 512, 135), 0.742),
 }
 SLICE = 2.5
@@ -53,26 +55,22 @@ def dirlab_points(table, size, spacing, out):
     return len(points)
 
 
-def _only(folder, *patterns):
-    """The file below the folder that fits, the first pattern that finds one; None where there is none."""
-    for pattern in patterns:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.match(pattern):
-                return path
-    return None
+def _only(files, pattern):
+    """The first of the files whose name fits, whatever the case of its letters: the packs differ in it, and in their folders."""
+    return next((path for path in files if re.fullmatch(pattern, path.name, re.IGNORECASE)), None)
 
 
 def dirlab(folder, scratch):
     """Every case below the folder with its 300 landmarks: fixed is inspiration (T00, iBH), moving expiration (T50, eBH)."""
     found = []
+    files = sorted(p for p in folder.rglob("*") if p.suffix in (".img", ".txt"))
     for name, (size, mm) in DIRLAB.items():
-        n = name.removeprefix("case").removeprefix("copd")
         if name.startswith("case"):
-            images = [_only(folder, f"[cC]ase{n}_T{t}*.img", f"[cC]ase{n}Pack/**/*T{t}*.img") for t in ("00", "50")]
-            tables = [_only(folder, f"[cC]ase{n}_300_T{t}_xyz*.txt", f"[cC]ase{n}_dirLab300_T{t}_xyz*.txt") for t in ("00", "50")]
+            images = [_only(files, rf"{name}_T{t}(-ssm|_s)?\.img") for t in ("00", "50")]
+            tables = [_only(files, rf"{name}_(dirLab)?300_T{t}_xyz.*\.txt") for t in ("00", "50")]
         else:
-            images = [_only(folder, f"copd{n}_{state}HCT.img") for state in ("iB", "eB")]
-            tables = [_only(folder, f"copd{n}_300_{state}_xyz*.txt") for state in ("iBH", "eBH")]
+            images = [_only(files, rf"{name}_{state}HCT\.img") for state in ("iB", "eB")]
+            tables = [_only(files, rf"{name}_300_{state}_xyz.*\.txt") for state in ("iBH", "eBH")]
         if None in images or None in tables:
             continue
         spacing, place = (mm, mm, SLICE), scratch / name

@@ -10,11 +10,11 @@ STYLE = """:root{color-scheme:light dark;--ground:#fbfbfa;--panel:#fff;--ink:#1d
 @media(prefers-color-scheme:dark){:root{--ground:#14171b;--panel:#1b1f24;--ink:#e3e6ea;--soft:#98a1ac;--line:#31373e;--accent:#6cb0ff;
 --good:#56c271;--bad:#ff7b72}}
 *{box-sizing:border-box}
-body{margin:0 auto;padding:2rem 1.25rem 4rem;max-width:64rem;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
+body{margin:0 auto;padding:2rem 1.25rem 4rem;max-width:72rem;background:var(--ground);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
 h1{font-size:1.6rem;margin:0}h2{font-size:1.2rem;margin:2.5rem 0 .3rem}h3{font-size:1rem;margin:1.6rem 0 .3rem}
 p{margin:.35rem 0}.soft,figcaption,th{color:var(--soft);font-size:.9rem}
 table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;margin:.6rem 0}.scroll{overflow-x:auto}
-th,td{padding:.2rem 1.1rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}th{font-weight:500}
+th,td{padding:.2rem .9rem .2rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}th{font-weight:500}
 td.n,th.n{text-align:right;white-space:nowrap}.good{color:var(--good);font-weight:600}.bad{color:var(--bad);font-weight:600}
 .plots{display:flex;flex-wrap:wrap;gap:1rem 1.5rem}.plots svg{width:26rem;max-width:100%;height:auto}
 svg text{font:11px system-ui,sans-serif;fill:var(--soft)}svg .title{font-size:12px;fill:var(--ink)}svg .end{text-anchor:end}
@@ -25,7 +25,8 @@ svg .mid{text-anchor:middle}svg .rule{stroke:var(--line);fill:none}svg .band{fil
 .lines{background:var(--panel);border:1px solid var(--line)}.lines svg{display:block;width:100%;height:100%;overflow:hidden}
 .check{-webkit-mask:repeating-conic-gradient(#000 0 25%,#0000 0 50%) 0 0/3.5rem 3.5rem;
 mask:repeating-conic-gradient(#000 0 25%,#0000 0 50%) 0 0/3.5rem 3.5rem}
-.key{display:flex;flex-wrap:wrap;gap:.35rem .7rem;align-items:center}.key b{width:9rem;height:.7rem;border-radius:2px}.key b.dot{width:.7rem}
+.key{display:flex;flex-wrap:wrap;gap:.35rem .7rem;align-items:center}
+.key b{width:9rem;height:.7rem;border-radius:2px}.key b.dot{width:.7rem}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;font-size:.8rem}
 """
 
@@ -60,7 +61,7 @@ def summary(result):
             runs = [next((r for r in case["runs"] if r["method"] == m), None) for m in methods]
             if not any(runs):
                 continue
-            before = next(r for r in runs if r and "stages" in r)["stages"][0]["figures"][name] if any(r and "stages" in r for r in runs) else None
+            before = next((r["stages"][0]["figures"][name] for r in runs if r and "stages" in r), None)
             last = [number(r["stages"][-1]["figures"][name], kind) if r and "stages" in r else "failed" if r else "-" for r in runs]
             rows.append([escape(case["name"]), escape(name), number(before, kind), *last])
     return table(["pair", "figure", "before", *methods], rows, left=2)
@@ -83,7 +84,8 @@ def levels(case):
                 now = stage["figures"][name]
                 cells += [number(now, case["kinds"][name]), gained(now, then and then["figures"][name], case["kinds"][name])]
             seconds = stage.get("seconds")
-            rows.append([*cells, str(stage.get("corner_folds", "")), str(stage.get("evaluations", "")), "" if seconds is None else f"{seconds:.1f}"])
+            rows.append([*cells, str(stage.get("corner_folds", "")), str(stage.get("evaluations", "")),
+                         "" if seconds is None else f"{seconds:.1f}"])
             then = stage
     return table(head, rows, left=2)
 
@@ -108,8 +110,8 @@ def papers(result):
 def checks(result):
     if not result.get("checks"):
         return ""
-    rows = [[escape(c["what"]), escape(c["asked"]), escape(c["found"]), "<span class=good>reached</span>" if c["reached"] else
-             "<span class=bad>missed</span>"] for c in result["checks"]]
+    rows = [[escape(c["what"]), escape(c["asked"]), escape(c["found"]),
+             "<span class=good>reached</span>" if c["reached"] else "<span class=bad>missed</span>"] for c in result["checks"]]
     drawn = "".join(plots.dots(p["title"], p["unit"], p["rows"], p.get("band")) for p in result.get("plots", []))
     return "<h2>Against the known truth</h2>" + table(["what", "asked", "found", ""], rows, left=4) + f"<div class=plots>{drawn}</div>"
 
@@ -119,10 +121,11 @@ def draw(result, pictured):
     origin = f"{result['commit'][:12] or 'no commit'}{', with changes' if result['changed'] else ''}"
     head = (f"<p>{escape(result['about'])}</p><p class=soft>{result['date']}, commit {origin}, {escape(result['machine'])}, "
             f"{result['seconds']:.0f} s for all of this page. Every figure is in {result['experiment']}.json beside it.</p>")
-    body = [head, "<h2>Result</h2>", summary(result), "<p class=soft>Labels, landmarks and known deformations, by <code>regtool measure</code>; "
-            "no image correlation. Dice: more is better; mm: less.</p>", checks(result), "<h2>From coarse to fine</h2>",
-            "<p class=soft>The state after each level: the same call with no iterations on the levels below. Gained: against the row above, "
-            "a plus is better. Seconds are those of the stage alone.</p>"]
+    body = [head, "<h2>Result</h2>", summary(result),
+            "<p class=soft>Labels, landmarks and known deformations, by <code>regtool measure</code>; no image correlation. "
+            "Dice: more is better; mm: less.</p>", checks(result), "<h2>From coarse to fine</h2>",
+            "<p class=soft>The state after each level: the same call with no iterations on the levels below. Gained: against the row "
+            "above, a plus is better. Seconds are those of the stage alone.</p>"]
     for case in result["cases"]:
         body += [f"<h3>{escape(case['name'])}</h3><p class=soft>{escape(case['note'])}</p>", levels(case), curves(case)]
     body += ["<h2>Beside the papers</h2>", papers(result)]
@@ -142,6 +145,6 @@ def draw(result, pictured):
     if left_out:
         body.append(f"<p class=soft>Without pictures, for room: {escape(', '.join(left_out))}.</p>")
     title = escape(f"FreeFlow: {result['experiment']}, coarse to fine")
-    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-            f'<link rel="icon" href="data:,"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>'
+    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+            f'<meta name="viewport" content="width=device-width,initial-scale=1">'<link rel="icon" href="data:,"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>'
             + "\n".join(body) + tail + "</body></html>\n")

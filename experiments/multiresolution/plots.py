@@ -32,7 +32,8 @@ def lines(title, stages, series):
            f'<text x="{left}" y="13" class="title">{escape(title)}</text>']
     for tick in ticks:
         y = at(0, tick)[1]
-        out.append(f'<path d="M{left} {y:.1f}h{width}" class="rule"/><text x="{left - 5}" y="{y + 4:.1f}" class="end">{_number(tick, step)}</text>')
+        out.append(f'<path d="M{left} {y:.1f}h{width}" class="rule"/>'
+                   f'<text x="{left - 5}" y="{y + 4:.1f}" class="end">{_number(tick, step)}</text>')
     for i, stage in enumerate(stages):
         x = at(i, low)[0]
         out.append(f'<text x="{x:.1f}" y="{top + height + 14}" transform="rotate(24 {x:.1f} {top + height + 14})">{escape(stage)}</text>')
