@@ -145,6 +145,6 @@ def draw(result, pictured):
     if left_out:
         body.append(f"<p class=soft>Without pictures, for room: {escape(', '.join(left_out))}.</p>")
     title = escape(f"FreeFlow: {result['experiment']}, coarse to fine")
-    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-            f'<meta name="viewport" content="width=device-width,initial-scale=1">'<link rel="icon" href="data:,"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>'
+    return (f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
+            f'<link rel="icon" href="data:,"><title>{title}</title><style>{style}</style></head><body><h1>{title}</h1>'
             + "\n".join(body) + tail + "</body></html>\n")

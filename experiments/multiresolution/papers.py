@@ -7,7 +7,8 @@ LIVER = Experiment(
     "liver", "Liver, coarse to fine: breathing, where the liver slides along the ribs.",
     (Paper("Ikeda et al. 2014, table 2 and fig. 7",
            "Three levels of 2.68, 1.34 and 0.67 mm (128x128x74 to 512x512x296 voxels), control points 42.88, 21.44 and 10.72 mm apart, NMI "
-           "and steepest descent; 4 pairs of liver CT in 23.6 to 28.5 s on a GTX 580 (180.8 to 233.8 s with the histogram in global memory).",
+           "and steepest descent; 4 pairs of liver CT in 23.6 to 28.5 s on a GTX 580 (180.8 to 233.8 s with the histogram in "
+           "global memory).",
            "The paper reports times and no accuracy, so there is nothing to compare ours with but the seconds. Ours are MR of 25 and 27 "
            "slices and a phantom, on the processor named above. \"ffdreg as Ikeda\" is its scheme: three levels, control points 16 voxels "
            "apart on each of them, NMI, gradient descent, without a discrete start; the log-Jacobian penalty stays, against folds."),),

@@ -3,6 +3,7 @@ import array
 import json
 import math
 import struct
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -168,6 +169,24 @@ class Results(unittest.TestCase):
             self.assertIn("missed", drawn)
             for outside in ("http", "src=", "<script"):
                 self.assertNotIn(outside, drawn)
+
+
+class Calls(Folder):
+    def run_it(self, *words):
+        return subprocess.run([sys.executable, "-B", ROOT / "experiments/run", *map(str, words)], capture_output=True, text=True)
+
+    def test_what_cannot_be_used_is_said_in_a_sentence(self):
+        done = self.run_it("liver", "--programs", self.folder)
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+        self.assertIn("has no ffdreg", done.stderr)
+        for name in ("ffdreg", "fluidreg", "linreg", "regtool"):
+            self.file(name)
+        for words, sentence in ((("--data", self.folder / "gone"), "there is no folder"),
+                                (("--data", self.folder), "has nothing for liver"),
+                                (("--data", self.folder, "--only", "data"), "has nothing for liver")):
+            done = self.run_it("liver", "--programs", self.folder, "--out", self.folder / "out", *words)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
+            self.assertIn(sentence, done.stderr)
 
 
 if __name__ == "__main__":
