@@ -1,4 +1,5 @@
 """Draws the results of an experiment as one page that loads nothing: tables, plots, papers, pictures."""
+import re
 from html import escape
 
 import pictures
@@ -102,8 +103,12 @@ def curves(case):
     return "<div class=plots>" + "".join(drawn) + "</div>"
 
 
+def prose(text):
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
 def papers(result):
-    rows = [[escape(p["source"]), escape(p["reports"]), escape(p["differs"])] for p in result["papers"]]
+    rows = [[prose(p[part]) for part in ("source", "reports", "differs")] for p in result["papers"]]
     return table(["paper", "its figures", "what differs here"], rows, left=3)
 
 

@@ -31,7 +31,7 @@ BRAIN = Experiment(
            "on a GTX 480 (35 minutes by one CPU thread), 240x240x240 in 2.5 minutes (more than 7 hours). GPU and CPU differ by at "
            "most 0.5 voxel.",
            "The paper shows pictures and no overlap of labels. Its question, whether the method measures change without bias, is asked of "
-           "the atrophy phantom below, where the truth is known; there `fluidreg --symmetric` and `--kl` both run."),
+           "the atrophy phantom, where the truth is known; there `fluidreg --symmetric` and `--kl` both run."),
      Paper("Li et al. 2015, table 7 and figs. 15 and 16",
            "Affine, four stages of 8, 4, 2 and 1 mm (20,480 to 10,485,760 voxels), correlation ratio; ten OASIS heads onto OA_0001 in "
            "2.63 s by the best scheme on Kepler (145.3 s on the CPU). Judged by the RMS of intensities (fig. 16, drawn only).",
