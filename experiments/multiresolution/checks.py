@@ -25,7 +25,7 @@ def sliding(cases):
 
 
 # A follow-up of the same head: a rigid start is all it needs. --kl is the term of Lee 2012 and Yanovsky 2007.
-CHANGE_METHODS = (("fluidreg --kl 0.5", ("--kl", "0.5"), 1), ("fluidreg --symmetric", ("--symmetric",), 5), ("fluidreg", (), 5))
+CHANGE_METHODS = (("fluidreg --kl 0.5", ("--kl", "0.5"), 1), ("fluidreg --symmetric", ("--symmetric",), 10), ("fluidreg", (), 10))
 DIRECTIONS = ("baseline to follow-up", "follow-up to baseline")
 
 
