@@ -22,7 +22,8 @@ def sliding(cases):
                 registered = far < 0.5 * run["stages"][0]["figures"][names[1]]
                 found.append({"what": f"{case['name']}, {run['method']}: {names[0].removesuffix(', mm')}",
                               "asked": f"at most {SLIDING:g} times that elsewhere, and that halved",
-                              "found": f"{near:.2f} mm, {near / far:.1f} times {far:.2f} mm", "reached": registered and near <= SLIDING * far})
+                              "found": f"{near:.2f} mm, {near / far:.1f} times {far:.2f} mm",
+                              "reached": registered and near <= SLIDING * far})
     return found
 
 
