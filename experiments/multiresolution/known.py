@@ -50,8 +50,8 @@ def lung(data):
 def brain(data):
     found, folder = [], data / "brain_oasis_aligned"
     if folder.is_dir():
-        figures = tuple(Figure(f"Dice of {n} labels", "dice", folder / f"0001_seg{n}.nii.gz", folder / f"0002_seg{n}.nii.gz")
-                        for n in (35, 4))
+        # Not _seg4: its foreground is that of _seg35 in 94 % of the voxels only, so one of them lies elsewhere.
+        figures = (Figure("Dice of 35 labels", "dice", folder / "0001_seg35.nii.gz", folder / "0002_seg35.nii.gz"),)
         found.append(Case("oasis_aligned", folder / "0001_norm.nii.gz", folder / "0002_norm.nii.gz", figures,
                           note="OASIS-1 (Marcus 2007), T1 of two people, affinely aligned."))
     folder = data / "brain_oasis_native"
