@@ -135,13 +135,15 @@ struct LnccCostBody {
   FREEFLOW_HD void operator()(int, int, int) const { *cost = -sums[0] / sums[1]; }
 };
 
-/// A CPU's compiler makes a branch of a condition and does not vectorise the loop with it.
-FREEFLOW_HD float or_zero(bool condition, float value) {
+/// value() or 0. A CPU's compiler makes a branch of a condition and does not vectorise the loop
+/// with it; a GPU's needs fewer registers where it may leave out what is not asked for.
+template <class Value>
+FREEFLOW_HD float or_zero(bool condition, Value value) {
 #ifdef __CUDA_ARCH__
-  return condition ? value : 0.0f;
+  return condition ? value() : 0.0f;
 #else
   const std::uint32_t kept = 0u - std::uint32_t(condition);
-  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, value) & kept);
+  return __builtin_bit_cast(float, __builtin_bit_cast(std::uint32_t, value()) & kept);
 #endif
 }
 
@@ -165,16 +167,17 @@ struct LnccForceAlongZ {
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
     const std::size_t n = force.extent.count(), i = force.extent.offset(x, y, z);
     const float f = read_only(fixed + i);
-    const float per_voxel = float(1.0 / sums[1]);
     const SampleWithGradient w = sample_linear_with_gradient(moving, point(x, y, z));
     const bool counts = (f == f) & (w.value == w.value);
-    const float slope = fma_(f, s[0], fma_(-w.value, s[1], s[2])) * per_voxel;
+    const float slope = fma_(f, s[0], fma_(-w.value, s[1], s[2])) * float(1.0 / sums[1]);
     const auto& m = point.map.m;
     const Vec3f& g = w.gradient;
-    const float along[3] = {slope * fma_(m[0][0], g.x, fma_(m[1][0], g.y, m[2][0] * g.z)),
-                            slope * fma_(m[0][1], g.x, fma_(m[1][1], g.y, m[2][1] * g.z)),
-                            slope * fma_(m[0][2], g.x, fma_(m[1][2], g.y, m[2][2] * g.z))};
-    for (int c = 0; c < 3; ++c) force.data[i + c * n] = or_zero(counts, along[c]);
+    force.data[i] = or_zero(
+        counts, [&] { return slope * fma_(m[0][0], g.x, fma_(m[1][0], g.y, m[2][0] * g.z)); });
+    force.data[i + n] = or_zero(
+        counts, [&] { return slope * fma_(m[0][1], g.x, fma_(m[1][1], g.y, m[2][1] * g.z)); });
+    force.data[i + 2 * n] = or_zero(
+        counts, [&] { return slope * fma_(m[0][2], g.x, fma_(m[1][2], g.y, m[2][2] * g.z)); });
   }
 };
 
