@@ -81,7 +81,9 @@ def test_progress_is_told_and_may_stop():
 
 def test_control_c_ends_the_work(tmp_path):
     code = (
-        "import freeflow, numpy as np, sys\nprint('go', flush=True)\n"
+        "import freeflow, numpy as np, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # which a job in the background inherits as ignored
+        "print('go', flush=True)\n"
         "a = np.random.default_rng(0).random((120, 120, 120), np.float32)\n"
         "try:\n    freeflow.register(a, a[::-1], 'ffd', iterations=100000, linear='none', start='none', device='cpu')\n"
         "except KeyboardInterrupt:\n    print('interrupted')\n"
