@@ -1,7 +1,7 @@
 # freeflow_compile_options(target): the flags that the promise "same bits everywhere" rests on, and the warnings.
 # -ffp-contract=off and -fmad=false: a fused multiply-add happens only where the source says fma_() (core/portable_math.h).
-# max-unswitch-insns: where a body asks whether there is a displacement at all, the loop is doubled; g++ would else ask by masked loads, which
-# are ten times slower where the answer is no.
+# max-unswitch-insns: where a body asks whether there is a displacement at all, the loop is doubled; g++ would else ask by masked loads, slow
+# where the answer is no.
 function(freeflow_compile_options target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fno-math-errno -fno-trapping-math>
