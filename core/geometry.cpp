@@ -1,10 +1,12 @@
 #include <freeflow/core/geometry.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
 
 #include <freeflow/core/error.h>
+#include <freeflow/core/most_voxels.h>
 
 namespace freeflow {
 
@@ -24,11 +26,17 @@ Eigen::Vector3d Geometry::center() const {
 void Geometry::validate(const char* what) const {
   const std::string name = what;
   require(extent.x > 0 && extent.y > 0 && extent.z > 0, name + " has a side of no voxels");
+  const std::int64_t least = std::min({extent.x, extent.y, extent.z}),
+                     most = std::max({extent.x, extent.y, extent.z}),
+                     between = std::int64_t(extent.x) + extent.y + extent.z - least - most,
+                     slice = most * between;
   // The division spares the product of three sides, which might overflow.
-  require(extent.x <= INT32_MAX / (std::int64_t(extent.y) * extent.z),
-          name +
-              " has more voxels than 2147483647, which is as far as they are numbered; crop or "
-              "downsample it");
+  require(least <= most_voxels / slice,
+          name + " has more voxels than " + std::to_string(most_voxels) +
+              ", which is as far as they are counted; crop or downsample it");
+  require(slice <= most_in_slice || slice * least <= INT32_MAX,
+          name + " has more than " + std::to_string(most_in_slice) +
+              " voxels in a slice, which is as far as rows are numbered; crop or downsample it");
   require(spacing.allFinite() && spacing.minCoeff() > 0,
           name + " has a voxel spacing that is not positive");
   require(origin.allFinite() && direction.allFinite(),

@@ -20,8 +20,8 @@ struct Geometry {
   Eigen::Affine3d world_to_index() const;
   /// World position of the middle of the grid.
   Eigen::Vector3d center() const;
-  /// Throws InvalidArgument when a size or spacing is not positive, there are 2^31 voxels or more,
-  /// a number is not finite or the direction is not orthonormal (to 1e-4).
+  /// Throws InvalidArgument when a size or spacing is not positive, a number is not finite, the
+  /// direction is not orthonormal (to 1e-4) or there are too many voxels (most_voxels.h).
   void validate(const char* what) const;
 };
 

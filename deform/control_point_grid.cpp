@@ -84,7 +84,8 @@ ControlPointGrid ControlPointGrid::refined(Context& ctx, const std::array<bool, 
   return grid;
 }
 
-SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid)
+SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid,
+                             bool in_slabs)
     : lattice_(lattice.extent()), grid_(grid.extent) {
   const Eigen::Vector3d offset = lattice_offset(lattice, grid);
   for (int a = 0; a < 3; ++a) {
@@ -104,19 +105,27 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
     first_[a] = Buffer<int>(ctx, first);
     begin_[a] = Buffer<int>(ctx, begin);
     weights_[a] = Buffer<float>(ctx, weights);
+    if (a == 2) first_slices_ = std::move(first);
   }
   after_x_ = Buffer<float>(ctx, 3 * Extent{grid_.x, lattice_.y, lattice_.z}.count());
   after_y_ = Buffer<float>(ctx, 3 * Extent{grid_.x, grid_.y, lattice_.z}.count());
+  if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size());
+}
+
+AxisTaps SplineSampler::taps(int axis) const {
+  return {first_[axis].data(), begin_[axis].data(), weights_[axis].data()};
 }
 
 void SplineSampler::evaluate(Context& ctx, FieldView<const float> coefficients,
                              FieldView<float> u) const {
-  require(coefficients.extent == lattice_ && u.extent == grid_,
-          "the spline sampler was built for other sizes");
-  const auto taps = [&](int a) {
-    return AxisTaps{first_[a].data(), begin_[a].data(), weights_[a].data()};
-  };
-  const Vec3f one{1, 1, 1}, scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
+  require(u.extent == grid_, "the spline sampler was built for another grid");
+  take(ctx, coefficients);
+  evaluate_slices(ctx, 0, u);
+}
+
+void SplineSampler::take(Context& ctx, FieldView<const float> coefficients) const {
+  require(coefficients.extent == lattice_, "the spline sampler was built for another lattice");
+  const Vec3f one{1, 1, 1};
   const Extent c = lattice_, g = grid_;
   for_each_voxel(ctx, Extent{g.x, 1, 3 * c.y * c.z},
                  InterpolateAlongXBody{
@@ -124,9 +133,19 @@ void SplineSampler::evaluate(Context& ctx, FieldView<const float> coefficients,
   for_each_voxel(
       ctx, Extent{g.x, g.y, 3 * c.z},
       InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(1), c.y, g.y, g.x, c.z, one});
-  for_each_voxel(
-      ctx, Extent{g.x * g.y, g.z, 3},
-      InterpolateAxisBody{after_y_.data(), u.data, taps(2), c.z, g.z, g.x * g.y, 1, scale});
+}
+
+void SplineSampler::evaluate_slices(Context& ctx, int first, FieldView<float> u) const {
+  const Extent g = grid_;
+  require(u.extent.x == g.x && u.extent.y == g.y && first >= 0 && first + u.extent.z <= g.z,
+          "the slices do not lie on the spline sampler's grid");
+  const Vec3f scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
+  AxisTaps of_slab = taps(2);
+  of_slab.first += first;
+  of_slab.weights += 4 * std::ptrdiff_t(first);
+  for_each_voxel(ctx, Extent{g.x * g.y, u.extent.z, 3},
+                 InterpolateAxisBody{after_y_.data(), u.data, of_slab, lattice_.z, u.extent.z,
+                                     g.x * g.y, 1, scale});
 }
 
 namespace {
@@ -162,25 +181,46 @@ void gather_axis(backend::Cuda cuda, Extent extent, const Body& body) {
 
 }  // namespace
 
-void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel,
-                            FieldView<float> per_coefficient) const {
-  require(per_coefficient.extent == lattice_ && per_voxel.extent == grid_,
-          "the spline sampler was built for other sizes");
-  const auto taps = [&](int a) {
-    return AxisTaps{first_[a].data(), begin_[a].data(), weights_[a].data()};
-  };
+void SplineSampler::gather_along_yx(Context& ctx, const float* along_z,
+                                    FieldView<float> out) const {
+  require(out.extent == lattice_, "the spline sampler was built for another lattice");
   const Vec3f one{1, 1, 1}, scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
   const Extent c = lattice_, g = grid_;
   backend::dispatch(ctx, [&](auto target) {
-    gather_axis(
-        target, Extent{g.x * g.y, c.z, 3},
-        GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1, one});
     gather_axis(target, Extent{g.x, c.y, 3 * c.z},
-                GatherAxisBody{after_y_.data(), after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
+                GatherAxisBody{along_z, after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
   });
-  for_each_voxel(ctx, Extent{c.x, 1, 3 * c.y * c.z},
-                 GatherAlongXBody{{after_x_.data(), per_coefficient.data, taps(0), g.x, c.x, 1,
-                                   c.y * c.z, scale}});
+  for_each_voxel(
+      ctx, Extent{c.x, 1, 3 * c.y * c.z},
+      GatherAlongXBody{{after_x_.data(), out.data, taps(0), g.x, c.x, 1, c.y * c.z, scale}});
+}
+
+void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel,
+                            FieldView<float> per_coefficient) const {
+  require(per_voxel.extent == grid_, "the spline sampler was built for another grid");
+  const Extent c = lattice_, g = grid_;
+  backend::dispatch(ctx, [&](auto target) {
+    gather_axis(target, Extent{g.x * g.y, c.z, 3},
+                GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1,
+                               Vec3f{1, 1, 1}});
+  });
+  gather_along_yx(ctx, after_y_.data(), per_coefficient);
+}
+
+void SplineSampler::gather_slices(Context& ctx, int first, FieldView<const float> per_voxel) const {
+  const Extent n = per_voxel.extent;
+  require(gathered_.size() > 0, "the spline sampler was not built for slabs");
+  require(n.x == grid_.x && n.y == grid_.y && first >= 0 && first + n.z <= grid_.z,
+          "the slices do not lie on the spline sampler's grid");
+  if (first == 0) ctx.fill_zero(gathered_.data(), gathered_.size() * sizeof(float));
+  const int from = first_slices_[first], to = first_slices_[first + n.z - 1] + 4;
+  for_each_voxel(ctx, Extent{n.x * n.y, to - from, 3},
+                 GatherSlicesBody{per_voxel.data, gathered_.data(), taps(2), first, n.z, from,
+                                  lattice_.z, n.x * n.y});
+}
+
+void SplineSampler::finish_adjoint(Context& ctx, FieldView<float> per_coefficient) const {
+  gather_along_yx(ctx, gathered_.data(), per_coefficient);
 }
 
 Volume<float> spline_jacobian(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid) {

@@ -83,6 +83,7 @@ void for_each_voxel(backend::Cuda cuda, Extent extent, const GatherAxisBody& bod
 }
 
 template void for_each_voxel(backend::Cuda, Extent, const InterpolateAlongXBody&);
+template void for_each_voxel(backend::Cuda, Extent, const GatherSlicesBody&);
 template void for_each_voxel(backend::Cuda, Extent, const GatherAlongXBody&);
 template void for_each_voxel(backend::Cuda, Extent, const RefineAxisBody&);
 template void for_each_voxel(backend::Cuda, Extent, const SplineJacobianBody&);

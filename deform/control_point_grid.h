@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <vector>
 
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/volume.h>
@@ -56,12 +57,16 @@ class ControlPointGrid {
   Buffer<float> coefficients_;
 };
 
+struct AxisTaps;
+
 /// Evaluates a lattice on one grid that shares its axes (a pyramid level of the fixed grid), and
 /// the transpose of that. Both are three passes of four taps, one per axis. Owns its tables and
 /// scratch: build one per level, then no call allocates.
 class SplineSampler {
  public:
-  SplineSampler(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid);
+  /// in_slabs: gather_slices is to be called, whose sums take a third of a field or less.
+  SplineSampler(Context& ctx, const ControlPointGrid& lattice, const Geometry& grid,
+                bool in_slabs = false);
 
   /// u(x) in voxels of the grid, for every voxel.
   void evaluate(Context& ctx, FieldView<const float> coefficients, FieldView<float> u) const;
@@ -70,12 +75,26 @@ class SplineSampler {
   void adjoint(Context& ctx, FieldView<const float> per_voxel,
                FieldView<float> per_coefficient) const;
 
+  /// evaluate in parts, the same bits: take the coefficients, then any slices, as often as asked
+  /// for. u is of the slab alone, which begins at slice `first`.
+  void take(Context& ctx, FieldView<const float> coefficients) const;
+  void evaluate_slices(Context& ctx, int first, FieldView<float> u) const;
+  /// adjoint in parts, the same bits: slabs in ascending order, the first of them at slice 0, then
+  /// the sums.
+  void gather_slices(Context& ctx, int first, FieldView<const float> per_voxel) const;
+  void finish_adjoint(Context& ctx, FieldView<float> per_coefficient) const;
+
  private:
+  AxisTaps taps(int axis) const;
+  /// The two axes after z, from sums along that.
+  void gather_along_yx(Context& ctx, const float* along_z, FieldView<float> out) const;
+
   Extent lattice_, grid_;
   std::array<float, 3> voxels_per_mm_;
   std::array<Buffer<int>, 3> first_, begin_;
   std::array<Buffer<float>, 3> weights_;
-  Buffer<float> after_x_, after_y_;
+  std::vector<int> first_slices_;  // first_[2] on the host
+  Buffer<float> after_x_, after_y_, gathered_;
 };
 
 /// det(d phi / dx) of the spline itself, from its analytic derivatives, at every voxel of `grid`

@@ -67,6 +67,28 @@ struct GatherAxisBody {
   }
 };
 
+/// GatherAxisBody along z for the voxels of some slices alone: `in` is a slab that begins at slice
+/// first_voxel, and what they give is added to `out`, from coefficient first_output on. Slabs in
+/// ascending order give the sums of the whole, to the bit.
+struct GatherSlicesBody {
+  const float* in;
+  float* out;
+  AxisTaps taps;
+  int first_voxel, slices, first_output, out_size, inner;
+
+  FREEFLOW_HD void operator()(int x, int k, int component) const {
+    const int j = first_output + k, end_of_slab = first_voxel + slices;
+    const int begin = taps.begin[j] > first_voxel ? taps.begin[j] : first_voxel,
+              end = taps.begin[j + 4] < end_of_slab ? taps.begin[j + 4] : end_of_slab;
+    const float* v = in + (std::size_t(component) * slices + (begin - first_voxel)) * inner + x;
+    float& sum = out[(std::size_t(component) * out_size + j) * inner + x];
+    float s = sum;
+    for (int i = begin; i < end; ++i, v += inner)
+      s = fma_(taps.weights[4 * i + j - taps.first[i]], *v, s);
+    sum = s;
+  }
+};
+
 struct GatherAlongXBody {
   GatherAxisBody axis;
   FREEFLOW_HD void operator()(int j, int, int outer) const { axis(0, j, outer); }

@@ -69,6 +69,24 @@ Volume<float> ordered(Context& ctx, const Volume<float>& stored, const StorageOr
   return out;
 }
 
+Volume<float> as_stored(Context& ctx, const Volume<float>& in_order, const Geometry& stored,
+                        const StorageOrder& order) {
+  if (in_order.empty()) return {};
+  require_on_device(ctx, in_order);
+  require(same_grid(in_order.geometry(), ordered(stored, order)),
+          "the volume does not lie on the ordered grid");
+  StorageOrder back;
+  for (int k = 0; k < 3; ++k) {
+    back.axis[order.axis[k]] = k;
+    back.backwards[order.axis[k]] = order.backwards[k];
+  }
+  Volume<float> out(ctx, stored);
+  for_each_voxel(
+      ctx, out.extent(),
+      OrderVoxelsBody{in_order.view().data, place_of(in_order.extent(), back), out.view()});
+  return out;
+}
+
 DisplacementField as_stored(Context& ctx, const DisplacementField& field, const Geometry& stored,
                             const StorageOrder& order) {
   if (field.empty()) return {};

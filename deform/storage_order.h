@@ -28,6 +28,10 @@ StorageOrder canonical_order(const Geometry& stored);
 Geometry ordered(const Geometry& stored, const StorageOrder& order);
 /// The voxels in that order. An empty volume stays empty.
 Volume<float> ordered(Context& ctx, const Volume<float>& stored, const StorageOrder& order);
+/// The way back: voxels on ordered(stored, order), on the stored grid again. Throws InvalidArgument
+/// when they lie on another grid.
+Volume<float> as_stored(Context& ctx, const Volume<float>& in_order, const Geometry& stored,
+                        const StorageOrder& order);
 /// A field on ordered(stored, order), on the stored grid again: the same displacements in the
 /// world. An empty field stays empty. Throws InvalidArgument when it lies on another grid.
 DisplacementField as_stored(Context& ctx, const DisplacementField& field, const Geometry& stored,

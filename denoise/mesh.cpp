@@ -1,4 +1,5 @@
 #include <freeflow/denoise/mesh.h>
+#include <freeflow/denoise/numbered.h>
 
 #include <algorithm>
 #include <cmath>
@@ -161,7 +162,7 @@ Geometry grid_around(const TriangleMesh& mesh, double side_mm, int margin) {
 }
 
 Volume<float> signed_distance(Context& ctx, const TriangleMesh& mesh, const Geometry& geometry) {
-  geometry.validate("the grid around the mesh");
+  check_numbered(geometry, "the grid around the mesh");
   Rasterizer r(mesh, geometry);
   for (const auto& t : mesh.triangles) {
     r.near(t);

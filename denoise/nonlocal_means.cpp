@@ -12,6 +12,7 @@
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/core/memory.h>
 #include <freeflow/denoise/nonlocal_means_body.h>
+#include <freeflow/denoise/numbered.h>
 #include <freeflow/denoise/signed_distance.h>
 
 namespace freeflow {
@@ -398,7 +399,7 @@ NonlocalMeansResult nonlocal_means(Context& ctx, const Volume<float>& distance,
                                    const NonlocalMeansOptions& options,
                                    NonlocalMeansObserver* observer) {
   options.validate();
-  distance.geometry().validate("the volume");
+  check_numbered(distance.geometry(), "the volume");
   require_on_device(ctx, distance);
   NonlocalMeansObserver silent;
   return Denoiser(ctx, distance, options, observer ? *observer : silent).run();

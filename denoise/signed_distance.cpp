@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/denoise/numbered.h>
 #include <freeflow/denoise/signed_distance_body.h>
 
 namespace freeflow {
@@ -51,7 +52,7 @@ Volume<float> distance_to(Context& ctx, const Geometry& g, const Buffer<SurfaceS
 
 Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double iso, Inside inside) {
   const Geometry& g = image.geometry();
-  g.validate("the image");
+  check_numbered(g, "the image");
   require_on_device(ctx, image);
   Buffer<SurfaceSeed> seed(ctx, g.extent.count());
   Volume<float> mask(ctx, g);
@@ -64,7 +65,7 @@ Volume<float> signed_distance(Context& ctx, const Volume<float>& image, double i
 Volume<float> signed_distance(Context& ctx, const Geometry& geometry,
                               const std::vector<SurfaceSeed>& seeds,
                               const std::vector<float>& inside) {
-  geometry.validate("the distance");
+  check_numbered(geometry, "the distance");
   require(seeds.size() == geometry.extent.count(), "the number of seeds does not fit the geometry");
   const Volume<float> mask(ctx, geometry, inside);
   return distance_to(ctx, geometry, Buffer<SurfaceSeed>(ctx, seeds), mask.view());

@@ -17,12 +17,12 @@ __global__ void __launch_bounds__(threads)
   for (int i = threadIdx.x; i < size; i += threads) shared[i] = 0;
   __syncthreads();
   const Extent n = in.fixed_bin.extent;
-  const int count = int(n.count()), begin = blockIdx.x * voxels_per_block;
-  const int end = begin + voxels_per_block < count ? begin + voxels_per_block : count;
+  const unsigned count = unsigned(n.count()), begin = blockIdx.x * voxels_per_block;
+  const unsigned end = min(begin + voxels_per_block, count), width = unsigned(n.x);
   const PointMap map = in.maps[blockIdx.y];
-  for (int i = begin + threadIdx.x; i < end; i += threads) {
-    const int row = i / n.x,
-              bin = candidate_bin(in, map, bins, i - row * n.x, row % n.y, row / n.y);
+  for (unsigned i = begin + threadIdx.x; i < end; i += threads) {
+    const int row = int(i / width),
+              bin = candidate_bin(in, map, bins, int(i % width), row % n.y, row / n.y);
     if (bin >= 0) atomicAdd(shared + bin, 1u);
   }
   __syncthreads();

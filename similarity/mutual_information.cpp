@@ -72,6 +72,7 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
   histogram_ = JointHistogram(ctx, options_.scheme, shape_, fixed_bin_.extent().count());
   counted_ = make_table(ctx, double(shape_.unit()));
   if (smooths()) smoothed_ = make_table(ctx, 36);
+  of_slab_ = Buffer<std::uint64_t>(ctx, shape_.bins());
   slopes_ = Buffer<float>(ctx, shape_.bins());
   polynomials_ = Buffer<float>(ctx, 4 * shape_.bins());
   warped_ = warps_first(ctx) ? Volume<float>(ctx, images.fixed.geometry()) : Volume<float>();
@@ -100,22 +101,55 @@ bool MutualInformation::warps_first(const Context& ctx) const {
          (options_.estimator == Estimator::parzen || options_.estimator == Estimator::parzen_both);
 }
 
-void MutualInformation::count(Context& ctx, FieldView<const float> u) {
-  const VolumeView<const std::uint16_t> fixed = std::as_const(fixed_bin_).view();
+namespace {
+
+/// The map of a slab's voxels, whose slices count from its first.
+PointMap map_of_slab(PointMap map, int first) {
+  for (auto& row : map.m) row[3] = float(double(row[3]) + double(row[2]) * first);
+  return map;
+}
+
+/// The planes of a volume that lies under a slab of so many slices.
+template <class T>
+VolumeView<T> slices_of(const VolumeView<T>& whole, int first, int slices) {
+  const Extent n{whole.extent.x, whole.extent.y, slices};
+  return {whole.data + whole.offset(0, 0, first), n};
+}
+
+}  // namespace
+
+void MutualInformation::begin(Context&) { counted_any_ = false; }
+
+VolumeView<const std::uint16_t> MutualInformation::fixed_bins_of(
+    int first, const FieldView<const float>& u) const {
+  return slices_of(fixed_bin_.view(), first, u.extent.z);
+}
+
+void MutualInformation::count(Context& ctx, int first, FieldView<const float> u) {
+  const VolumeView<const std::uint16_t> fixed = fixed_bins_of(first, u);
   const VolumeView<const float> moving = std::as_const(moving_in_bins_).view();
   const VolumeView<const float> coefficients = std::as_const(coefficients_).view();
+  const PointMap map = map_of_slab(map_, first);
+  std::uint64_t* const counts = counted_any_ ? of_slab_.data() : counted_.histogram.data();
   if (warps_first(ctx)) {
+    const VolumeView<float> warped = slices_of(warped_.view(), first, u.extent.z);
     if (samples_cubic())
-      warp_values_cubic(ctx, moving, coefficients, map_, u, warped_.view());
+      warp_values_cubic(ctx, moving, coefficients, map, u, warped);
     else
-      warp_values(ctx, moving, map_, u, warped_.view());
-    histogram_.count(ctx, SampledPair{fixed.data, warped_.view().data, fixed.extent.count()},
-                     counted_.histogram.data());
+      warp_values(ctx, moving, map, u, warped);
+    histogram_.count(ctx, SampledPair{fixed.data, warped.data, fixed.extent.count()}, counts);
   } else {
-    histogram_.count(ctx, WarpedPair{fixed, moving, map_, u, coefficients},
-                     counted_.histogram.data());
+    histogram_.count(ctx, WarpedPair{fixed, moving, map, u, coefficients}, counts);
   }
+  if (counted_any_)
+    for_each_voxel(ctx, Extent{int(shape_.bins()), 1, 1},
+                   AddCountsBody{counts, counted_.histogram.data()});
+  counted_any_ = true;
+}
+
+void MutualInformation::conclude(Context& ctx, double* cost) {
   measure(ctx, counted_);
+  differentiate(ctx, cost);
 }
 
 void MutualInformation::differentiate(Context& ctx, double* cost) {
@@ -146,10 +180,10 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
 }
 
 template <class F>
-void MutualInformation::with_point(FieldView<const float> u, F&& f) const {
-  const InformationPoint linear{fixed_bin_.view(),
+void MutualInformation::with_point(int first, FieldView<const float> u, F&& f) const {
+  const InformationPoint linear{fixed_bins_of(first, u),
                                 moving_in_bins_.view(),
-                                {map_, u},
+                                {map_of_slab(map_, first), u},
                                 slopes_.data(),
                                 reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
                                 shape_.moving_bins};
@@ -164,30 +198,42 @@ double MutualInformation::range() const {
   return std::log(double(std::min(options_.fixed_bins, options_.moving_bins)));
 }
 
-void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
-                                 double* cost) {
-  count(ctx, u);
-  if (!force.data)
-    return for_each_voxel(ctx, Extent{1, 1, 1},
-                          InformationCostBody{counted_.sums.data(), options_.measure, cost});
-  differentiate(ctx, cost);
-  with_point(u, [&]<class Point>(const Point& at) {
+void MutualInformation::force(Context& ctx, int first, FieldView<const float> u,
+                              FieldView<float> out) {
+  with_point(first, u, [&]<class Point>(const Point& at) {
     if constexpr (std::is_same_v<Point, InformationPoint>)
       if (options_.estimator == Estimator::partial_volume)
-        return for_each_voxel(ctx, fixed_bin_.extent(), PartialVolumeForceBody{at, force});
-    for_each_voxel(ctx, fixed_bin_.extent(), ParzenForceBody<Point>{at, force});
+        return for_each_voxel(ctx, u.extent, PartialVolumeForceBody{at, out});
+    for_each_voxel(ctx, u.extent, ParzenForceBody<Point>{at, out});
   });
+}
+
+void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
+                                 double* cost) {
+  const FieldView<const float> whole{u.data, fixed_bin_.extent()};
+  begin(ctx);
+  count(ctx, 0, whole);
+  if (force.data) {
+    conclude(ctx, cost);
+    this->force(ctx, 0, whole, force);
+  } else {
+    measure(ctx, counted_);
+    for_each_voxel(ctx, Extent{1, 1, 1},
+                   InformationCostBody{counted_.sums.data(), options_.measure, cost});
+  }
 }
 
 void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float> u,
                                              VolumeView<float> derivative, double* cost) {
   require(options_.estimator != Estimator::partial_volume,
           "the partial-volume estimate has no derivative by intensity; use parzen");
-  count(ctx, u);
-  differentiate(ctx, cost);
+  const FieldView<const float> whole{u.data, fixed_bin_.extent()};
+  begin(ctx);
+  count(ctx, 0, whole);
+  conclude(ctx, cost);
   const float bins_per_unit =
       float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
-  with_point(u, [&]<class Point>(const Point& at) {
+  with_point(0, whole, [&]<class Point>(const Point& at) {
     for_each_voxel(ctx, fixed_bin_.extent(),
                    IntensityDerivativeBody<Point>{at, bins_per_unit, derivative});
   });

@@ -7,6 +7,7 @@ namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const FixedBinBody&);
 template void for_each_voxel(backend::Cuda, Extent, const MovingBinBody&);
+template void for_each_voxel(backend::Cuda, Extent, const AddCountsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const MarginalBody&);
 template void for_each_voxel(backend::Cuda, Extent, const BothWindowsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const SlopeBody&);

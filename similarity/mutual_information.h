@@ -21,6 +21,7 @@
 #include <freeflow/similarity/intensity_range.h>
 #include <freeflow/similarity/joint_histogram/joint_histogram.h>
 #include <freeflow/similarity/similarity_measure.h>
+#include <freeflow/similarity/slab_measure.h>
 
 namespace freeflow {
 
@@ -46,7 +47,7 @@ struct EntropyValues {
   double fixed_given_moving() const { return joint - moving; }
 };
 
-class MutualInformation : public SimilarityMeasure {
+class MutualInformation : public SimilarityMeasure, public SlabMeasure {
  public:
   /// Throws InvalidArgument when a number of bins is out of range, or the scheme or the sampling
   /// cannot take the estimator.
@@ -57,6 +58,10 @@ class MutualInformation : public SimilarityMeasure {
   void set_map(const PointMap& fixed_to_moving) override { map_ = fixed_to_moving; }
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
                 double* cost) override;
+  void begin(Context& ctx) override;
+  void count(Context& ctx, int first, FieldView<const float> u) override;
+  void conclude(Context& ctx, double* cost) override;
+  void force(Context& ctx, int first, FieldView<const float> u, FieldView<float> out) override;
   /// Of the entropies: what images of evenly filled bins reach.
   double range() const override;
 
@@ -78,12 +83,13 @@ class MutualInformation : public SimilarityMeasure {
   };
   Table make_table(Context& ctx, double unit) const;
   void measure(Context& ctx, Table& table) const;
-  void count(Context& ctx, FieldView<const float> u);
   /// The derivative of every joint bin, into slopes_.
   void differentiate(Context& ctx, double* cost);
-  /// Calls f with where voxels fall and how they are sampled there.
+  /// The fixed image's voxels of a slab.
+  VolumeView<const std::uint16_t> fixed_bins_of(int first, const FieldView<const float>& u) const;
+  /// Calls f with where a slab's voxels fall and how they are sampled there.
   template <class F>
-  void with_point(FieldView<const float> u, F&& f) const;
+  void with_point(int first, FieldView<const float> u, F&& f) const;
   /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one
   /// kernel leave half its threads without registers. Chosen from the parts' times
   /// (docs/performance.md).
@@ -99,6 +105,8 @@ class MutualInformation : public SimilarityMeasure {
   Volume<std::uint16_t> fixed_bin_;
   JointHistogram histogram_;
   Table counted_, smoothed_;
+  Buffer<std::uint64_t> of_slab_;
+  bool counted_any_ = false;
   Buffer<float> slopes_, polynomials_;
   ReduceWorkspace work_;
 };

@@ -29,6 +29,12 @@ struct MarginalBody {
   }
 };
 
+struct AddCountsBody {
+  const std::uint64_t* counts;
+  std::uint64_t* sum;
+  FREEFLOW_HD void operator()(int i, int, int) const { sum[i] += counts[i]; }
+};
+
 /// Terms: sum of c log c over the joint bins, the fixed and the moving marginal; the total mass.
 struct EntropySumBody : SumBody {
   const std::uint64_t *histogram, *marginals;

@@ -61,6 +61,7 @@ void FfdOptions::validate() const {
           "FfdOptions::log_jacobian must lie between 0 and 1e9");
   require(total_variation >= 0 && total_variation <= 1e9,
           "FfdOptions::total_variation must lie between 0 and 1e9");
+  require(slab_voxels >= 1, "FfdOptions::slab_voxels must be positive");
   require(tolerance >= 0 && std::isfinite(tolerance), "FfdOptions::tolerance must not be negative");
 }
 
@@ -106,7 +107,8 @@ class FfdRun : public LevelLoop {
     SimilarityMeasure& measure = similarity_->measure();
     FfdObjective objective(
         ctx_, measure, lattice_, grid,
-        penalty_terms(options_, lattice_.spacing_mm().minCoeff(), finest, measure.range()));
+        penalty_terms(options_, lattice_.spacing_mm().minCoeff(), finest, measure.range()),
+        options_.slab_voxels);
     level.penalty_names = objective.penalty_names();
     OptimizerOptions optimizer;
     optimizer.kind = options_.optimizer;

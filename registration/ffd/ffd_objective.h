@@ -10,15 +10,17 @@
 #include <freeflow/registration/ffd/optimizer.h>
 #include <freeflow/regularize/penalty.h>
 #include <freeflow/similarity/similarity_measure.h>
+#include <freeflow/similarity/slab_measure.h>
 
 namespace freeflow {
 
 class FfdObjective : public Objective {
  public:
   /// The similarity must have been prepared for the level's images and outlive this. grid: the
-  /// fixed level's.
+  /// fixed level's. slab_voxels: FfdOptions::slab_voxels.
   FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice,
-               const Geometry& grid, const std::vector<PenaltyTerm>& penalties);
+               const Geometry& grid, const std::vector<PenaltyTerm>& penalties,
+               std::size_t slab_voxels);
 
   void evaluate(Context& ctx, const float* x, float* force, double* terms) override;
   int terms() const override { return 1 + int(penalties_.size()); }
@@ -33,8 +35,15 @@ class FfdObjective : public Objective {
     std::unique_ptr<Penalty> penalty;
   };
 
+  FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice,
+               const Geometry& grid, const std::vector<PenaltyTerm>& penalties,
+               SlabMeasure* by_slabs, Geometry slab);
+  void evaluate_by_slabs(Context& ctx, FieldView<const float> coefficients,
+                         FieldView<float> lattice_force, double* cost);
+
   SimilarityMeasure& similarity_;
-  Extent lattice_;
+  SlabMeasure* by_slabs_;  // null: the whole at once
+  Extent lattice_, grid_;
   Vec3f spacing_;
   SplineSampler sampler_;
   DisplacementField u_, force_;

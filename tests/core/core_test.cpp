@@ -52,9 +52,13 @@ TEST(Geometry, RefusesWhatIsNoGrid) {
   g = plain_geometry({4, 4, 4});
   g.direction(0, 1) = 0.1;
   EXPECT_THROW(g.validate("it"), InvalidArgument);
-  EXPECT_NO_THROW(plain_geometry({2048, 1024, 1023}).validate("it"));
-  EXPECT_THROW(plain_geometry({2048, 1024, 1024}).validate("it"), InvalidArgument)
-      << "2^31 voxels: an int cannot number them";
+  EXPECT_NO_THROW(plain_geometry({1580, 1580, 1580}).validate("it"));
+  EXPECT_THROW(plain_geometry({1600, 1600, 1600}).validate("it"), InvalidArgument)
+      << "4.1e9 voxels: 32 bits cannot count them";
+  EXPECT_THROW(plain_geometry({INT32_MAX, INT32_MAX, INT32_MAX}).validate("it"), InvalidArgument);
+  EXPECT_NO_THROW(plain_geometry({1 << 30, 1, 1}).validate("it"));
+  EXPECT_THROW(plain_geometry({1 << 15, 3, 1 << 15}).validate("it"), InvalidArgument)
+      << "31 bits cannot number the rows of a field on it";
 }
 
 TEST(Geometry, SameGridSeesASmallShift) {

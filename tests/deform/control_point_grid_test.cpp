@@ -122,6 +122,43 @@ TEST_P(Lattice, AdjointIsTheTransposeOfEvaluate) {
   EXPECT_NEAR(left, right, 1e-6 * scale);
 }
 
+TEST_P(Lattice, SlabsGiveTheBitsOfTheWhole) {
+  ControlPointGrid lattice(ctx, grid, spacing, Eigen::Vector3d::Zero());
+  fill_random(ctx, lattice, 13, 1);
+  const SplineSampler sampler(ctx, lattice, grid, true);
+  const Extent n = grid.extent;
+  const std::vector<float> f = random_values(3 * n.count(), 14, -1, 1);
+  DisplacementField u(ctx, grid);
+  sampler.evaluate(ctx, lattice.view(), u.view());
+  Buffer<float> whole(ctx, lattice.coefficients().size()), parts(ctx, whole.size());
+  sampler.adjoint(ctx, DisplacementField(ctx, grid, f).view(), {whole.data(), lattice.extent()});
+  const std::vector<float> expected_u = u.to_host(ctx), expected = whole.to_host(ctx);
+  const std::size_t slice = std::size_t(n.x) * n.y;
+  for (const int depth : {1, 3, n.z}) {
+    sampler.take(ctx, lattice.view());
+    for (int first = 0; first < n.z; first += depth) {
+      Geometry slab = grid;
+      slab.extent.z = std::min(depth, n.z - first);
+      DisplacementField slab_u(ctx, slab);
+      sampler.evaluate_slices(ctx, first, slab_u.view());
+      const std::vector<float> found = slab_u.to_host(ctx);
+      std::vector<float> slab_f;
+      for (int c = 0; c < 3; ++c) {
+        const std::size_t from = c * n.count() + first * slice, size = slab.extent.z * slice;
+        for (std::size_t i = 0; i < size; ++i)
+          ASSERT_EQ(found[c * size + i], expected_u[from + i]) << first;
+        slab_f.insert(slab_f.end(), f.begin() + std::ptrdiff_t(from),
+                      f.begin() + std::ptrdiff_t(from + size));
+      }
+      sampler.gather_slices(ctx, first, DisplacementField(ctx, slab, slab_f).view());
+    }
+    sampler.finish_adjoint(ctx, {parts.data(), lattice.extent()});
+    EXPECT_EQ(parts.to_host(ctx), expected) << depth;
+  }
+  EXPECT_THROW(sampler.evaluate_slices(ctx, 1, u.view()), InvalidArgument);
+  EXPECT_THROW(SplineSampler(ctx, lattice, grid).gather_slices(ctx, 0, u.view()), InvalidArgument);
+}
+
 TEST_P(Lattice, RefinementDoesNotMoveAnything) {
   ControlPointGrid coarse(ctx, grid, 2 * spacing, Eigen::Vector3d::Zero());
   fill_random(ctx, coarse, 15, 5);

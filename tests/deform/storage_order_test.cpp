@@ -48,6 +48,20 @@ TEST(StorageOrder, AxesRunToTheRightTheFrontAndTheTop) {
   } while (std::next_permutation(axis.begin(), axis.end()));
 }
 
+TEST_P(StoredVolume, TheWayBackGivesTheVoxelsAsTheyCame) {
+  const Geometry stored = stored_grid({2, 0, 1}, {1, -1, 1});
+  const StorageOrder order = canonical_order(stored);
+  ASSERT_FALSE(order.as_stored());
+  std::vector<float> voxels(stored.extent.count());
+  for (std::size_t i = 0; i < voxels.size(); ++i) voxels[i] = float(i);
+  const Volume<float> there = ordered(ctx, Volume<float>(ctx, stored, voxels), order),
+                      back = as_stored(ctx, there, stored, order);
+  EXPECT_NE(there.to_host(ctx), voxels);
+  EXPECT_EQ(back.to_host(ctx), voxels);
+  EXPECT_EQ(back.geometry().origin, stored.origin);
+  EXPECT_THROW(as_stored(ctx, back, stored, order), InvalidArgument) << "not in order";
+}
+
 TEST_P(StoredVolume, VoxelsAndDisplacementsKeepTheirPlaceInTheWorld) {
   std::array<int, 3> axis = {0, 1, 2};
   do {
