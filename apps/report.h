@@ -6,8 +6,8 @@
 
 #include <apps/images.h>
 #include <apps/output_names.h>
-#include <apps/report_figures.h>
 #include <freeflow/registration/registration_result.h>
+#include <freeflow/registration/report_figures.h>
 #include <boost/program_options.hpp>
 #include <nlohmann/json.hpp>
 

@@ -92,19 +92,28 @@ void set_start(Options& o, const DisplacementField* field) {
 /// The images, masks and start of a rehearsal: volumes that hold nothing.
 struct Imaginary {
   Imaginary(Context& ctx, const RegistrationInputs& in)
-      : fixed(channels(ctx, in.fixed, in.channels),
+      : fixed_kept(volumes(ctx, in.fixed, in.channels)),
+        moving_kept(volumes(ctx, in.moving, in.channels)),
+        fixed(given(fixed_kept, in.images_kept),
               in.fixed_mask ? Volume<float>(ctx, in.fixed) : Volume<float>(), "the fixed image"),
-        moving(channels(ctx, in.moving, in.channels),
+        moving(given(moving_kept, in.images_kept),
                in.moving_mask ? Volume<float>(ctx, in.moving) : Volume<float>(),
                "the moving image") {
     if (in.initial_displacement) start = DisplacementField(ctx, *in.initial_displacement);
   }
-  static std::vector<Volume<float>> channels(Context& ctx, const Geometry& grid, std::size_t n) {
-    std::vector<Volume<float>> volumes;
-    for (std::size_t c = 0; c < n; ++c) volumes.emplace_back(ctx, grid);
-    return volumes;
+  static std::vector<Volume<float>> volumes(Context& ctx, const Geometry& grid, std::size_t n) {
+    std::vector<Volume<float>> channels;
+    for (std::size_t c = 0; c < n; ++c) channels.emplace_back(ctx, grid);
+    return channels;
+  }
+  static std::vector<Volume<float>> given(std::vector<Volume<float>>& channels, bool kept) {
+    if (!kept) return std::move(channels);
+    std::vector<Volume<float>> lent;
+    for (const Volume<float>& channel : channels) lent.push_back(channel.lend());
+    return lent;
   }
 
+  std::vector<Volume<float>> fixed_kept, moving_kept;
   PreparedImage fixed, moving;
   DisplacementField start;
 };

@@ -71,6 +71,9 @@ struct RegistrationInputs {
   bool fixed_mask = false, moving_mask = false;
   std::optional<Geometry> initial_displacement;  ///< or velocity
   std::size_t channels = 1;
+  /// The caller keeps the volumes (lent, or given by reference); false: a PreparedImage has them
+  /// for good, and they are in memory once whatever their order.
+  bool images_kept = true;
 };
 
 /// Device memory that it will need at most, in bytes, the inputs and the result included: counted

@@ -7,7 +7,7 @@
 namespace freeflow {
 
 namespace {
-constexpr double smallest_jacobian = 0.05;
+constexpr double least_jacobian = 0.05;
 }
 
 FlowDirection::FlowDirection(Context& ctx, std::span<const ImagePair> images,
@@ -33,7 +33,7 @@ void FlowDirection::evaluate(Context& ctx, FieldView<const float> state, double 
   ctx.fill_zero(terms + 1, sizeof(double));
   penalties_.add_force(ctx, u, force, terms + 2);
   if (!kl_) return;
-  kl_->energy(ctx, u, smallest_jacobian, terms + 1);
+  kl_->energy(ctx, u, least_jacobian, terms + 1);
   if (with_force) kl_->add_force(ctx, u, kl_weight_, force);
 }
 

@@ -189,14 +189,7 @@ class StepwiseRun : public LevelLoop {
     result.unfolding = unfold(ctx_, result.displacement, {}, stop);
   }
 
-  /// Of a symmetric flow exp(-v), unless exp(v) had to be unfolded.
-  Inverse inverse_of(const RegistrationResult& result, const StopRequest& stop) override {
-    if (!settings_.symmetric || result.unfolding.rounds > 0)
-      return LevelLoop::inverse_of(result, stop);
-    Inverse inverse{exponential(ctx_, result.velocity, exponential_squarings, -1), {}};
-    inverse.residual = inverse_residual(ctx_, result.displacement, inverse.field);
-    return inverse;
-  }
+  bool symmetric() const override { return settings_.symmetric; }
 
   const char* mend_of_folds() const override { return settings_.mend_of_folds; }
 

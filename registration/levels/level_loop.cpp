@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 
+#include <freeflow/registration/levels/inverse_in_order.h>
 #include <freeflow/similarity/overlap.h>
 
 namespace freeflow {
@@ -100,14 +101,8 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   result.nonrigid_seconds = seconds_since(start);
   if (observer) show(result.displacement, *observer);
   if (level_options_.with_inverse) {
-    const auto inverse_start = Clock::now();
     watch.on_stage(Stage::inverse);
-    result.inverse = inverse_of(result, watch.stop_request());
-    // What inverts a strong compression changes faster than its grid can hold.
-    result.inverse_unfolding = unfold(ctx_, result.inverse->field, {}, watch.stop_request());
-    if (result.inverse_unfolding.rounds > 0)
-      result.inverse->residual = inverse_residual(ctx_, result.displacement, result.inverse->field);
-    result.inverse_seconds = seconds_since(inverse_start);
+    add_inverse_in_order(ctx_, result, symmetric(), watch.stop_request());
   }
   store(result);
   return result;

@@ -34,10 +34,8 @@ class LevelLoop {
   /// The displacement on the fixed grid without folds, and the velocity where there is one. The
   /// measure's memory has been given back.
   virtual void finish(RegistrationResult& result, const StopRequest& stop) = 0;
-  /// Of the result's displacement, once it is final.
-  virtual Inverse inverse_of(const RegistrationResult& result, const StopRequest& stop) {
-    return invert(ctx_, result.displacement, {}, stop);
-  }
+  /// Whether the result's velocity gives the inverse, too.
+  virtual bool symmetric() const { return false; }
   /// What to do about folds that are left.
   virtual const char* mend_of_folds() const = 0;
   /// Whether a level lowered the cost or had nothing to do.

@@ -12,8 +12,9 @@ PreparedImage::PreparedImage(Volume<float> image, Volume<float> mask, const char
   image_.geometry().validate(what);
   require(mask_.empty() || same_grid(mask_.geometry(), image_.geometry()),
           "a mask must lie on the grid of its image");
-  order_ = canonical_order(image_.geometry());
-  geometry_ = ordered(image_.geometry(), order_);
+  stored_ = image_.geometry();
+  order_ = canonical_order(stored_);
+  geometry_ = ordered(stored_, order_);
 }
 
 namespace {
@@ -38,8 +39,23 @@ PreparedImage::PreparedImage(std::vector<Volume<float>> channels, Volume<float> 
 
 const Volume<float>& PreparedImage::image(Context& ctx) {
   if (order_.as_stored()) return image_;
-  if (ordered_image_.empty()) ordered_image_ = ordered(ctx, image_, order_);
+  if (ordered_image_.empty()) {
+    ordered_image_ = ordered(ctx, image_, order_);
+    image_ = {};
+  }
   return ordered_image_;
+}
+
+Volume<float> PreparedImage::as_it_came(Context& ctx) const {
+  if (!image_.empty()) return image_.lend();
+  return as_stored(ctx, ordered_image_, stored_, order_);
+}
+
+void PreparedImage::release() {
+  levels_.clear();
+  ordered_image_ = {};
+  ordered_mask_ = {};
+  for (PreparedImage& channel : further_) channel.release();
 }
 
 const Volume<float>& PreparedImage::mask(Context& ctx) {
@@ -49,7 +65,7 @@ const Volume<float>& PreparedImage::mask(Context& ctx) {
 }
 
 PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
-  require_on_device(ctx, image_, mask_);
+  require_on_device(ctx, *this, mask_);
   Steps key;
   for (const Factors& f : steps)
     if (f != Factors{1, 1, 1}) key.push_back(f);

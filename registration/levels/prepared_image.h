@@ -37,12 +37,20 @@ class PreparedImage {
   /// Of the image in canonical order (storage_order.h), on which registrations work.
   const Geometry& geometry() const { return geometry_; }
   /// Of the image as it came, on which results are returned.
-  const Geometry& stored() const { return image_.geometry(); }
+  const Geometry& stored() const { return stored_; }
   const StorageOrder& order() const { return order_; }
   /// For require_on_device.
-  const std::shared_ptr<ContextState>& owner() const { return image_.owner(); }
-  /// In canonical order, without its mask.
+  const std::shared_ptr<ContextState>& owner() const {
+    return image_.empty() ? ordered_image_.owner() : image_.owner();
+  }
+  /// In canonical order, without its mask. Where it came in another order, what was given for good
+  /// is given up for it: an image is in memory once.
   const Volume<float>& image(Context& ctx);
+  /// As it came, in the order of stored(): lent where it is there, else a copy.
+  Volume<float> as_it_came(Context& ctx) const;
+  /// Gives back what registrations computed of it, with all channels. There can be no further
+  /// registration; what as_it_came has lent stays.
+  void release();
 
   /// Decimations one after another, each of what the one before left; steps of {1, 1, 1} count for
   /// nothing.
@@ -68,9 +76,9 @@ class PreparedImage {
   }
   const Volume<float>& mask(Context& ctx);
 
-  Volume<float> image_, mask_;  ///< as they came
+  Volume<float> image_, mask_;  ///< as they came; the image is empty once it was ordered
   StorageOrder order_;
-  Geometry geometry_;
+  Geometry stored_, geometry_;
   Volume<float> ordered_image_, ordered_mask_;  ///< empty where they came in order
   std::map<Steps, std::unique_ptr<Level>> levels_;
   std::vector<PreparedImage> further_;  ///< channels; the first is the object itself

@@ -24,8 +24,8 @@ inline constexpr int region = width + 2 * reach;  // what the moved blocks cover
 /// image.
 FREEFLOW_HD float region_voxel(VolumeView<const float> image, int x, int y, int z, float level) {
   const Extent n = image.extent;
-  return (x >= 0) & (y >= 0) & (z >= 0) & (x < n.x) & (y < n.y) & (z < n.z) ? image(x, y, z) - level
-                                                                            : NAN;
+  const bool inside = (x >= 0) & (y >= 0) & (z >= 0) & (x < n.x) & (y < n.y) & (z < n.z);
+  return inside ? image(x, y, z) - level : NAN;
 }
 
 /// Of a moved block's voxels: their sum and that of their squares.
@@ -44,7 +44,8 @@ FREEFLOW_HD float squared_correlation(float fixed_variation, float covariation, 
 /// none.
 FREEFLOW_HD float vertex(float before, float middle, float after) {
   const float bend = before - 2.0f * middle + after;
-  return (before >= 0.0f) & (after >= 0.0f) & (bend < 0.0f) ? 0.5f * (before - after) / bend : 0.0f;
+  const bool turns = (before >= 0.0f) & (after >= 0.0f) & (bend < 0.0f);
+  return turns ? 0.5f * (before - after) / bend : 0.0f;
 }
 
 /// The match at the best of all offsets' scores (x fastest).

@@ -1,11 +1,12 @@
-// Figures of a finished registration that its report states and the registration did not need.
+// Figures of a finished registration that its report states and the registration did not need: what
+// the programs write in report.json.
 #pragma once
 
 #include <optional>
 
 #include <freeflow/registration/registration_result.h>
 
-namespace freeflow::apps {
+namespace freeflow {
 
 /// Normalised mutual information, 1 (nothing in common) to 2, of the moving image as it lies, after
 /// the affine, and in the end, with the fixed one; nothing where they do not overlap or one is
@@ -29,4 +30,4 @@ Similarities similarities(Context& ctx, const Volume<float>& fixed, const Volume
 /// The same bits for any number of threads. Waits.
 DisplacementRange displacement_range(Context& ctx, const DisplacementField& u);
 
-}  // namespace freeflow::apps
+}  // namespace freeflow

@@ -1,13 +1,15 @@
-#include <apps/report_figures.h>
+#include <freeflow/registration/report_figures.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include <freeflow/core/error.h>
+#include <freeflow/core/for_each_voxel.h>
+#include <freeflow/registration/report_figures_body.h>
 #include <freeflow/similarity/similarity_choice.h>
 #include <freeflow/transform/resample.h>
 
-namespace freeflow::apps {
+namespace freeflow {
 
 namespace {
 
@@ -83,38 +85,21 @@ Similarities similarities(Context& ctx, const Volume<float>& fixed, const Volume
 }
 
 DisplacementRange displacement_range(Context& ctx, const DisplacementField& u) {
-  const std::vector<float> copied = ctx.device().is_cuda() ? u.to_host(ctx) : std::vector<float>();
-  const float* const planes = copied.empty() ? u.view().data : copied.data();
-  const std::size_t count = u.extent().count();
-  const Eigen::Vector3d spacing = u.geometry().spacing;
-  const auto length = [&](std::size_t i) {
-    return spacing
-        .cwiseProduct(Eigen::Vector3d(double(planes[i]), double(planes[count + i]),
-                                      double(planes[2 * count + i])))
-        .norm();
-  };
-  // Sums of blocks, added up in their order.
-  constexpr std::size_t block = 1 << 16;
-  const std::size_t blocks = (count + block - 1) / block;
-  std::vector<double> sums(blocks), longest(blocks);
-#pragma omp parallel for schedule(static) num_threads(ctx.threads())
-  for (std::size_t b = 0; b < blocks; ++b)
-    for (std::size_t i = b * block; i < std::min((b + 1) * block, count); ++i) {
-      const double mm = length(i);
-      sums[b] += mm;
-      longest[b] = std::max(longest[b], mm);
-    }
-  DisplacementRange range;
-  for (const double sum : sums) range.mean_mm += sum / double(count);
-  range.max_mm = *std::ranges::max_element(longest);
-  std::vector<double> some;
-  const std::size_t stride = count / 100'000 | 1;
-  some.reserve(count / stride + 1);
-  for (std::size_t i = 0; i < count; i += stride) some.push_back(length(i));
-  const auto at = some.begin() + std::ptrdiff_t(0.99 * double(some.size() - 1));
-  std::ranges::nth_element(some, at);
-  range.p99_mm = *at;
-  return range;
+  require_on_device(ctx, u);
+  constexpr std::size_t enough = 100'000;
+  const std::size_t count = u.extent().count(), stride = count / enough | 1;
+  const Eigen::Vector3d sides = u.geometry().spacing;
+  const LengthOfDisplacement length{u.view(), {sides.x(), sides.y(), sides.z()}};
+  const Buffer<double> found(ctx, 2), some(ctx, (count + stride - 1) / stride);
+  const ReduceWorkspace work(ctx, count, 1);
+  reduce(ctx, count, 1, LengthSumBody{{}, length}, work, found.data());
+  reduce(ctx, count, 1, LargestLengthBody{{}, length}, work, found.data() + 1);
+  for_each_voxel(ctx, Extent{int(some.size()), 1, 1}, SomeLengthsBody{length, stride, some.data()});
+  const std::vector<double> sum_and_largest = found.to_host(ctx);
+  std::vector<double> lengths = some.to_host(ctx);
+  const auto at = lengths.begin() + std::ptrdiff_t(0.99 * double(lengths.size() - 1));
+  std::ranges::nth_element(lengths, at);
+  return {sum_and_largest[0] / double(count), sum_and_largest[1], *at};
 }
 
-}  // namespace freeflow::apps
+}  // namespace freeflow
