@@ -9,7 +9,6 @@
 #include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
-#include <freeflow/io/raw_data_check.h>
 #include <freeflow/io/voxel_writer.h>
 
 namespace freeflow {
@@ -34,11 +33,11 @@ HostField read_nifti_field(const std::string& path) {
 }
 
 HostField read_other_field(const std::string& path, FileFormat format) {
-  check_raw_data(path, format);
   const ItkImage read = read_itk_image(path, format);
   if (read.components != 3)
     fail_reading(path, "it is not a displacement field: its voxels have " +
                            std::to_string(read.components) + " components instead of 3");
+  require_volume(path, read.geometry.extent);
   HostField field;
   field.geometry = read.geometry;
   make_orthonormal(path, field.geometry, field.warnings);
@@ -60,10 +59,11 @@ void to_voxels(const std::string& path, HostField& field) {
 #pragma omp parallel for schedule(static) reduction(+ : nonfinite)
   for (std::size_t voxel = 0; voxel < count; ++voxel) {
     const Eigen::Vector3d world_mm(u[voxel], u[count + voxel], u[2 * count + voxel]);
-    nonfinite += !world_mm.allFinite();
-    const Eigen::Vector3d in_voxels = world_to_index * world_mm;
+    // of a spacing of next to nothing, finite numbers become too large
+    const Eigen::Vector3f in_voxels = (world_to_index * world_mm).cast<float>();
+    nonfinite += !in_voxels.allFinite();
     for (int component = 0; component < 3; ++component)
-      u[std::size_t(component) * count + voxel] = float(in_voxels[component]);
+      u[std::size_t(component) * count + voxel] = in_voxels[component];
   }
   if (nonfinite > 0) fail_reading(path, "the displacement field has numbers that are not finite");
 }

@@ -10,11 +10,27 @@
 #include <system_error>
 
 #include <freeflow/core/error.h>
+#include <freeflow/core/most_voxels.h>
 
 namespace freeflow {
 
+std::string one_line(const std::string& text) {
+  constexpr std::size_t most_bytes = 400;  // longer than any sentence without a quotation
+  std::string line = text;
+  if (line.size() > most_bytes) {
+    line.resize(most_bytes);
+    // not within a character of UTF-8
+    while (!line.empty() && (static_cast<unsigned char>(text[line.size()]) & 0xc0) == 0x80)
+      line.pop_back();
+    line += "...";
+  }
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  return line;
+}
+
 void fail_reading(const std::string& path, const std::string& reason) {
-  throw IoError("cannot read '" + path + "': " + reason);
+  throw IoError("cannot read '" + path + "': " + one_line(reason));
 }
 
 void fail_writing(const std::string& path, const std::string& reason) {
@@ -91,16 +107,15 @@ std::uint64_t count_voxels(const std::string& path, std::span<const std::int64_t
   std::string shape;
   for (const std::int64_t size : sizes)
     shape += (shape.empty() ? "" : " x ") + std::to_string(size);
-  constexpr std::int64_t max_voxels = 2147483647;
   std::int64_t voxels = 1;
   for (const std::int64_t size : sizes) {
     if (size <= 0) fail_reading(path, "its header declares a size of " + shape + " voxels");
     // A product that has passed the limit stays there: it cannot overflow, whatever the header
     // says.
-    voxels = voxels > max_voxels / size ? max_voxels + 1 : voxels * size;
+    voxels = voxels > most_voxels / size ? most_voxels + 1 : voxels * size;
   }
-  if (voxels > max_voxels)
-    fail_reading(path, "its " + shape + " voxels are more than the " + std::to_string(max_voxels) +
+  if (voxels > most_voxels)
+    fail_reading(path, "its " + shape + " voxels are more than the " + std::to_string(most_voxels) +
                            " that can be used; crop or downsample it");
   return std::uint64_t(voxels);
 }
@@ -108,9 +123,11 @@ std::uint64_t count_voxels(const std::string& path, std::span<const std::int64_t
 void check_size(const std::string& path, std::uint64_t voxels, std::uint64_t voxel_bytes,
                 std::uint64_t stored_bytes, bool compressed) {
   constexpr std::uint64_t max_deflate_ratio = 1032;
-  if (!compressed && voxels * voxel_bytes > stored_bytes)
+  // The product of what a header declares can reach 2^65; it is not formed.
+  const auto fit_into = [&](std::uint64_t bytes) { return voxels <= bytes / voxel_bytes; };
+  if (!compressed && !fit_into(stored_bytes))
     fail_truncated(path, stored_bytes / voxel_bytes, voxels);
-  if (compressed && voxels * voxel_bytes > max_deflate_ratio * stored_bytes)
+  if (compressed && !fit_into(max_deflate_ratio * stored_bytes))
     fail_reading(path, "its header declares " + std::to_string(voxels) + " voxels, more than " +
                            std::to_string(stored_bytes) + " compressed bytes can hold");
 }

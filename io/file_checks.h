@@ -12,7 +12,12 @@ namespace freeflow {
 
 enum class FileFormat { nifti, metaimage, nrrd };
 
-/// Throws IoError "cannot read 'path': reason" or "cannot write 'path': reason".
+/// What a file says, as part of a sentence: question marks for control characters, and of a long
+/// text its beginning.
+std::string one_line(const std::string& text);
+
+/// Throws IoError "cannot read 'path': reason" or "cannot write 'path': reason"; the reason of the
+/// first passes through one_line, as it may quote the file.
 [[noreturn]] void fail_reading(const std::string& path, const std::string& reason);
 [[noreturn]] void fail_writing(const std::string& path, const std::string& reason);
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
+#include <mutex>
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/transform_check.h>
@@ -54,7 +55,7 @@ class Reader {
     if (transform.type.starts_with("CompositeTransform")) return transform;  // it has no numbers
     transform.fixed = numbers(one, "FixedParameters");
     transform.parameters = numbers(one, "Parameters");
-    check_transform_numbers(path_, transform.type, transform.fixed, transform.parameters.size());
+    check_transform_numbers(path_, transform);
     return transform;
   }
 
@@ -135,8 +136,10 @@ std::vector<StoredTransform> read_stored_transforms(const std::string& path) {
 
 void write_stored_transforms(const std::string& path,
                              const std::vector<StoredTransform>& transforms) {
+  static std::mutex one_at_a_time;  // HDF5 need not be built for several threads
   std::vector<char> image;
   try {
+    const std::lock_guard lock(one_at_a_time);
     const QuietHdf5 quiet;
     image = file_image(transforms);
   } catch (const H5::Exception& e) {

@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace freeflow {
+#include <freeflow/io/stored_transform.h>
 
-struct StoredTransform {
-  std::string type;  ///< ITK's name of the class: AffineTransform_double_3_3
-  std::vector<double> fixed, parameters;
-};
+namespace freeflow {
 
 /// In the file's order, of a composite its head (no numbers) before its parts. Throws IoError for
 /// a file that is damaged, or whose numbers cannot be what their type says.

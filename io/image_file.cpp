@@ -32,7 +32,6 @@ HostImage read_nifti_image(const std::string& path) {
 }
 
 HostImage read_other_image(const std::string& path, FileFormat format) {
-  check_raw_data(path, format);
   ItkImage read = read_itk_image(path, format);
   if (read.components != 1)
     fail_reading(path, "its voxels are vectors of " + std::to_string(read.components) +
@@ -48,11 +47,16 @@ HostImage read_other_image(const std::string& path, FileFormat format) {
 
 /// Makes every voxel that has no finite value NaN, counts them and says so.
 void mark_nonfinite(const std::string& path, HostImage& image) {
-  for (float& voxel : image.voxels) {
-    if (std::isfinite(voxel)) continue;
-    voxel = std::numeric_limits<float>::quiet_NaN();
-    ++image.nonfinite_voxels;
-  }
+  // Counted first, which takes several voxels at a time: most images have none.
+  constexpr float largest = std::numeric_limits<float>::max();
+  std::size_t nonfinite = 0;
+#pragma omp simd reduction(+ : nonfinite)
+  for (std::size_t i = 0; i < image.voxels.size(); ++i)
+    nonfinite += !(std::abs(image.voxels[i]) <= largest);
+  if (nonfinite > 0)
+    for (float& voxel : image.voxels)
+      if (!std::isfinite(voxel)) voxel = std::numeric_limits<float>::quiet_NaN();
+  image.nonfinite_voxels = nonfinite;
   if (image.nonfinite_voxels == image.voxels.size())
     fail_reading(path, "none of its voxels is finite");
   if (image.nonfinite_voxels > 0)

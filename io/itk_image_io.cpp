@@ -13,6 +13,8 @@
 #include <system_error>
 #include <utility>
 
+#include <freeflow/io/decimal_point.h>
+#include <freeflow/io/raw_data_check.h>
 #include <freeflow/io/write_error.h>
 
 namespace freeflow {
@@ -129,6 +131,15 @@ void require_content(const std::string& path, itk::ImageIOBase& io, ItkContent c
   if (is_coloured(io)) fail_reading(path, "its voxels are RGB colours; save a scalar image");
 }
 
+void require_size(const std::string& path, itk::ImageIOBase& io, std::uint64_t bytes) {
+  std::vector<std::int64_t> sizes;
+  for (unsigned axis = 0; axis < io.GetNumberOfDimensions(); ++axis)
+    sizes.push_back(std::int64_t(io.GetDimensions(axis)));
+  count_voxels(path, sizes);  // so that the product of the next line is none that wrapped around
+  if (std::uint64_t(io.GetImageSizeInBytes()) > bytes)  // less: ITK leaves out masks of tensors
+    fail_reading(path, "its header is damaged: it says in two ways how many voxels there are");
+}
+
 /// ITK's writers print to stderr when a file cannot be opened.
 void require_writable(const std::string& path) {
   errno = 0;
@@ -138,6 +149,7 @@ void require_writable(const std::string& path) {
 }  // namespace
 
 std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format) {
+  const DecimalPoint numbers;
   try {
     const auto io = make_io(path, format);
     io->ReadImageInformation();
@@ -151,6 +163,7 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
 }
 
 ItkHeader read_itk_header(const std::string& path, FileFormat format) {
+  const DecimalPoint numbers;
   using Pixel = itk::ImageIOBase::IOPixelType;
   try {
     const auto io = make_io(path, format);
@@ -177,6 +190,8 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format) {
 }
 
 ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent content) {
+  const std::uint64_t declared_bytes = check_raw_data(path, format);
+  const DecimalPoint numbers;
   try {
     const auto io = make_io(path, format);
     io->ReadImageInformation();
@@ -189,6 +204,8 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
     image.colours = is_coloured(*io);
     image.stored_type = require_stored_type(path, io->GetComponentType());
     io->SetIORegion(whole_region(*io));
+    // What ITK writes is what it made of the header, of which damage can have made two meanings.
+    require_size(path, *io, declared_bytes);
     image.bytes.resize(std::size_t(io->GetImageSizeInBytes()));
     io->Read(image.bytes.data());
     return image;
@@ -212,6 +229,7 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
 void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
                      int components, StoredType type, const void* values, int volumes,
                      bool colours) {
+  const DecimalPoint numbers;
   require_writable(path);
   try {
     const auto io = make_io(path, format);

@@ -48,8 +48,8 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
 /// `one_volume`: scalars or vectors in three dimensions. `any`: colours and four dimensions too.
 enum class ItkContent { one_volume, any };
 
-/// A MetaImage or NRRD of one volume. Throws IoError. ITK does not
-/// notice a truncated MetaImage: call check_raw_data first.
+/// A MetaImage or NRRD of one volume, after check_raw_data, as ITK does not notice a truncated
+/// MetaImage. Throws IoError.
 ItkImage read_itk_image(const std::string& path, FileFormat format);
 ItkBytes read_itk_bytes(const std::string& path, FileFormat format,
                         ItkContent content = ItkContent::one_volume);

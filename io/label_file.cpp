@@ -4,7 +4,6 @@
 #include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
-#include <freeflow/io/raw_data_check.h>
 #include <freeflow/io/stored_voxels.h>
 #include <freeflow/io/voxel_writer.h>
 
@@ -25,7 +24,6 @@ HostLabels read_labels(const std::string& path) {
     labels.labels =
         to_labels(path, labels.stored_type, read_nifti_bytes(header).data(), header.value_count());
   } else {
-    check_raw_data(path, format);
     const ItkBytes read = read_itk_bytes(path, format);
     if (read.components != 1)
       fail_reading(path, "its voxels are vectors; a label image is of scalars");

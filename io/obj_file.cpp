@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include <freeflow/io/decimal_point.h>
 #include <freeflow/io/file_checks.h>
 
 namespace freeflow {
@@ -44,6 +45,7 @@ Eigen::Vector3d vertex_of(const std::string& path, int line, const char* text) {
 }  // namespace
 
 ObjMesh read_obj(const std::string& path) {
+  const DecimalPoint numbers;
   size_of_readable_file(path);
   std::ifstream in(path);
   ObjMesh mesh;

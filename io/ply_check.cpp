@@ -51,8 +51,7 @@ class PlyWalk {
   void run() {
     read_header();
     for (const Element& element : elements_)
-      for (std::int64_t i = 0; i < element.count && !element.properties.empty(); ++i)
-        walk(element, i);
+      for (std::int64_t i = 0; i < element.count; ++i) walk(element, i);
   }
 
  private:
@@ -85,6 +84,11 @@ class PlyWalk {
       }
       if (word == "property") read_property(words);
     }
+    // Any number of elements of nothing would fit into the file, and VTK makes room for them.
+    for (const Element& e : elements_)
+      if (e.properties.empty() && e.count > 0)
+        fail("its header declares " + std::to_string(e.count) + " elements '" + e.name +
+             "' without a property");
   }
 
   void read_format(std::istringstream& words) {
@@ -126,7 +130,8 @@ class PlyWalk {
     }
     for (const Property& p : element.properties) {
       double values = 1;
-      if (p.count && (!next(*p.count, values) || values < 0)) fail_early(element, i);
+      // not >= 0: text may say nan
+      if (p.count && (!next(*p.count, values) || !(values >= 0))) fail_early(element, i);
       for (double k = 0; k < values; ++k) {
         double value = 0;
         if (!next(p.type, value)) fail_early(element, i);

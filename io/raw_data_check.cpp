@@ -76,6 +76,8 @@ std::uint64_t bytes_after(const std::string& file, std::uint64_t offset) {
 std::string beside(const std::string& path, const std::string& name) {
   if (name.starts_with("LIST") || name.find('%') != std::string::npos)
     fail_reading(path, "its voxels are spread over several files; save it as one file");
+  if (one_line(name) != name)
+    fail_reading(path, "its header is damaged: the file of its voxels is '" + name + "'");
   return (std::filesystem::path(path).parent_path() / name).string();
 }
 
@@ -136,6 +138,8 @@ DeclaredData declared_by_metaimage(const std::string& path) {
   const auto sizes = integers(field(fields, "DimSize"));
   if (std::to_string(sizes.size()) != field(fields, "NDims"))
     fail_reading(path, "its DimSize does not have NDims numbers");
+  if (constexpr std::size_t most = 10; sizes.size() > most)  // MetaIO's arrays
+    fail_reading(path, "its header declares " + std::to_string(sizes.size()) + " dimensions");
   data.voxels = count_voxels(path, sizes);
   data.voxel_bytes =
       metaimage_type_bytes(path, field(fields, "ElementType")) * count_voxels(path, channels);
@@ -255,13 +259,14 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
 
 }  // namespace
 
-void check_raw_data(const std::string& path, FileFormat format) {
+std::uint64_t check_raw_data(const std::string& path, FileFormat format) {
   size_of_readable_file(path);
   const DeclaredData data =
       format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
   check_size(path, data.voxels, data.voxel_bytes, data.stored_bytes, data.compressed);
   if (data.compressed)
     check_size(path, data.voxels, data.voxel_bytes, inflated_bytes(path, data), false);
+  return data.voxels * data.voxel_bytes;
 }
 
 }  // namespace freeflow

@@ -2,6 +2,7 @@
 // declares and does not notice a MetaImage that ends early.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include <freeflow/io/file_checks.h>
@@ -10,7 +11,7 @@ namespace freeflow {
 
 /// Reads the text header and compares the declared size with the data, decompressing them once
 /// where they are compressed. Allocates nothing of that size. Throws IoError when data are missing
-/// or damaged, and for encodings that are not supported.
-void check_raw_data(const std::string& path, FileFormat format);
+/// or damaged, and for encodings that are not supported. Returns how many bytes the voxels are.
+std::uint64_t check_raw_data(const std::string& path, FileFormat format);
 
 }  // namespace freeflow

@@ -9,7 +9,6 @@
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/nifti_writer.h>
 #include <freeflow/io/orientation.h>
-#include <freeflow/io/raw_data_check.h>
 #include <freeflow/io/voxel_writer.h>
 
 namespace freeflow {
@@ -101,7 +100,6 @@ std::unique_ptr<SeriesReader::Source> open_nifti(const std::string& path, Series
 
 std::unique_ptr<SeriesReader::Source> open_other(const std::string& path, FileFormat format,
                                                  SeriesLayout& layout) {
-  check_raw_data(path, format);
   ItkBytes image = read_itk_bytes(path, format, ItkContent::any);
   require_volume(path, image.geometry.extent);
   layout.geometry = image.geometry;

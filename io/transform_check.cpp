@@ -1,23 +1,56 @@
 #include <freeflow/io/transform_check.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
-#include <vector>
 
 #include <Eigen/LU>
 
+#include <freeflow/io/decimal_point.h>
 #include <freeflow/io/file_checks.h>
 
 namespace freeflow {
 
-void check_transform_numbers(const std::string& path, const std::string& type,
-                             const std::vector<double>& fixed, std::uint64_t parameters) {
+namespace {
+
+/// The numbers of one of MATLAB's matrices, of doubles or floats.
+std::vector<double> matrix_numbers(std::ifstream& in, std::uint64_t count, bool is_double) {
+  std::vector<double> numbers(count);
+  if (is_double) {
+    in.read(reinterpret_cast<char*>(numbers.data()), std::streamsize(count * sizeof(double)));
+    return numbers;
+  }
+  std::vector<float> floats(count);
+  in.read(reinterpret_cast<char*>(floats.data()), std::streamsize(count * sizeof(float)));
+  numbers.assign(floats.begin(), floats.end());
+  return numbers;
+}
+
+std::vector<double> text_numbers(const std::string& path, std::istringstream& words) {
+  std::vector<double> numbers;
+  for (std::string word; words >> word;) {
+    char* end = nullptr;
+    numbers.push_back(std::strtod(word.c_str(), &end));
+    if (*end != '\0') fail_reading(path, "its transform has a number '" + word + "'");
+  }
+  return numbers;
+}
+
+void check_all(const std::string& path, const std::vector<StoredTransform>& transforms) {
+  for (const StoredTransform& one : transforms) check_transform_numbers(path, one);
+}
+
+}  // namespace
+
+void check_transform_numbers(const std::string& path, const StoredTransform& transform) {
+  const std::vector<double>& fixed = transform.fixed;
   for (const double v : fixed)
     if (!std::isfinite(v))
-      fail_reading(path, "its " + type + " has a fixed parameter that is not finite");
-  if (type.rfind("DisplacementField", 0) != 0) return;
+      fail_reading(path, "its " + transform.type + " has a fixed parameter that is not finite");
+  if (!transform.type.starts_with("DisplacementField")) return;
   if (fixed.size() != 18)
     fail_reading(path, "its displacement field has " + std::to_string(fixed.size()) +
                            " fixed parameters instead of 18");
@@ -31,21 +64,18 @@ void check_transform_numbers(const std::string& path, const std::string& type,
           "its displacement field has a side of no voxels, or a spacing that is not positive");
     voxels *= fixed[a];
   }
-  if (double(parameters) != 3 * voxels)
+  if (double(transform.parameters.size()) != 3 * voxels)
     fail_reading(path, "its displacement field does not have three numbers a voxel");
   const double volume = Eigen::Map<const Eigen::Matrix3d>(fixed.data() + 9).determinant();
   if (!(std::abs(volume) > 0.1))
     fail_reading(path, "its displacement field has axes that span no volume");
 }
 
-void check_matlab_transform(const std::string& path, std::uint64_t bytes) {
-  // ITK allocates whatever size is declared: every matrix must lie within the file and be one of
-  // doubles or floats.
+std::vector<StoredTransform> read_matlab_transforms(const std::string& path, std::uint64_t bytes) {
   std::ifstream in(path, std::ios::binary);
   std::array<std::int32_t, 5> head{};  // type, rows, columns, imaginary, length of the name
-  std::uint64_t position = 0;
-  while (position < bytes) {
-    in.seekg(std::streamoff(position));
+  std::vector<StoredTransform> transforms;
+  for (std::uint64_t position = 0; position < bytes;) {
     const bool complete = bool(in.read(reinterpret_cast<char*>(head.data()), sizeof head));
     const auto [type, rows, columns, imaginary, name_bytes] = head;
     constexpr std::int32_t limit = 1 << 20;
@@ -57,37 +87,44 @@ void check_matlab_transform(const std::string& path, std::uint64_t bytes) {
                    "converted first)");
     std::string name(std::size_t(name_bytes), '\0');
     in.read(name.data(), name_bytes);
-    if (name.rfind("DisplacementField", 0) == 0)
+    name.resize(std::min(name.find('\0'), name.size()));
+    if (name.starts_with("DisplacementField"))
       fail_reading(path, "it holds a displacement field; write that as .nii.gz or .h5");
-    position += sizeof head + std::uint64_t(name_bytes) +
-                std::uint64_t(rows) * std::uint64_t(columns) * (type == 0 ? 8 : 4);
+    const std::uint64_t count = std::uint64_t(rows) * std::uint64_t(columns);
+    position += sizeof head + std::uint64_t(name_bytes) + count * (type == 0 ? 8 : 4);
+    if (position > bytes) fail_reading(path, "the file ends within its numbers");
+    std::vector<double> numbers = matrix_numbers(in, count, type == 0);
+    if (name == "fixed" && !transforms.empty())
+      transforms.back().fixed = std::move(numbers);
+    else
+      transforms.push_back({name, {}, std::move(numbers)});
   }
-  if (position > bytes) fail_reading(path, "the file ends within its numbers");
+  check_all(path, transforms);
+  return transforms;
 }
 
-void check_text_transform(const std::string& path) {
+std::vector<StoredTransform> read_text_transforms(const std::string& path) {
+  const DecimalPoint with_points;
   std::ifstream in(path);
   std::string line;
   std::getline(in, line);
-  if (line.rfind("#Insight Transform File", 0) != 0)
+  if (!line.starts_with("#Insight Transform File"))
     fail_reading(path, "it is not an ITK transform file ('#Insight Transform File')");
-  std::string type;
-  std::uint64_t parameters = 0;
+  std::vector<StoredTransform> transforms;
   while (std::getline(in, line)) {
     std::istringstream words(line);
-    std::string key, word;
+    std::string key;
     words >> key;
     if (key == "Transform:") {
-      words >> type;
-      parameters = 0;
-    } else if (key == "Parameters:") {
-      while (words >> word) ++parameters;
-    } else if (key == "FixedParameters:") {
-      std::vector<double> fixed;
-      while (words >> word) fixed.push_back(std::strtod(word.c_str(), nullptr));
-      check_transform_numbers(path, type, fixed, parameters);
+      words >> transforms.emplace_back().type;
+    } else if (key == "Parameters:" || key == "FixedParameters:") {
+      if (transforms.empty()) fail_reading(path, "it has numbers before it names a transform");
+      (key == "Parameters:" ? transforms.back().parameters : transforms.back().fixed) =
+          text_numbers(path, words);
     }
   }
+  check_all(path, transforms);
+  return transforms;
 }
 
 }  // namespace freeflow

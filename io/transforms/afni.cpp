@@ -1,6 +1,7 @@
 #include <freeflow/io/transforms/afni.h>
 
 #include <cmath>
+#include <locale>
 #include <numbers>
 #include <sstream>
 
@@ -98,6 +99,7 @@ void write_afni(const std::string& path, const HostTransform& transform,
                                    affine_to_write(path, transform) *
                                    cardinal_or_identity(context.fixed).inverse();
     std::ostringstream text;
+    text.imbue(std::locale::classic());
     text.precision(17);
     text << "# 3dvolreg matrices (DICOM-to-DICOM, row-by-row):\n";
     for (int row = 0; row < 3; ++row)

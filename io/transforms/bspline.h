@@ -1,6 +1,7 @@
 // Private to io/transforms: the grids of B-spline coefficients of FNIRT and NiftyReg, evaluated.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
@@ -33,7 +34,8 @@ inline SplineSum spline_sum(const std::vector<float>& planes, const Extent& exte
   std::array<int, 3> first;
   std::array<std::array<double, taps>, 3> weights;
   for (std::size_t axis = 0; axis < 3; ++axis) {
-    first[axis] = int(std::floor(at[axis])) - 1;
+    // Far beyond the lattice, where a damaged header may lead, every weight is 0.
+    first[axis] = int(std::floor(std::max(-10.0, std::min(at[axis], sides[axis] + 10.0)))) - 1;
     for (int tap = 0; tap < taps; ++tap) {
       const int j = first[axis] + tap;
       weights[axis][std::size_t(tap)] =

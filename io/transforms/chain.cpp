@@ -4,9 +4,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <locale>
 #include <sstream>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/decimal_point.h>
 #include <freeflow/io/write_error.h>
 
 namespace freeflow {
@@ -92,7 +94,7 @@ Spread spread_of(const Extent& extent, const std::vector<float>& planes,
   const std::size_t count = extent.count();
   // An odd stride that is no multiple of a side visits all rows and columns; 20 000 samples decide.
   std::size_t stride = std::max<std::size_t>(count / 20000, 1) | 1;
-  while (stride > 1 && (stride % std::size_t(extent.x) == 0)) stride += 2;
+  while (stride > 1 && extent.x > 1 && stride % std::size_t(extent.x) == 0) stride += 2;
   // Of each component of the vectors, the vectors less the coordinates, and the coordinates.
   std::array<double, 9> sum{}, squares{};
   double samples = 0;
@@ -128,6 +130,7 @@ Spread spread_of(const Extent& extent, const std::vector<float>& planes,
 }
 
 std::vector<std::vector<double>> read_number_rows(const std::string& path) {
+  const DecimalPoint numbers;
   constexpr std::uint64_t most_bytes = 1 << 20;  // a matrix, or a long series of them
   if (size_of_readable_file(path) > most_bytes)
     fail_reading(path, "it is too large for a text file of a matrix");
@@ -188,6 +191,7 @@ void write_text(const std::string& path, const std::string& text) {
 void write_matrix_text(const std::string& path, const Eigen::Affine3d& affine,
                        const std::string& heading) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   text.precision(17);
   text << heading;
   for (int row = 0; row < 4; ++row)

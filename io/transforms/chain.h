@@ -59,11 +59,10 @@ HostField make_field(const std::string& path, const Geometry& grid,
   field.planes.resize(3 * count);
   std::vector<unsigned char> hole(count, 0);
   for_each_index(grid.extent, [&](std::size_t voxel, const Eigen::Vector3d& index) {
-    const Eigen::Vector3d u = displacement(voxel, index);
+    const Eigen::Vector3f u = displacement(voxel, index).template cast<float>();
     hole[voxel] = !u.allFinite();
     for (std::size_t component = 0; component < 3; ++component)
-      field.planes[component * count + voxel] =
-          hole[voxel] ? 0.f : float(u[Eigen::Index(component)]);
+      field.planes[component * count + voxel] = hole[voxel] ? 0.f : u[Eigen::Index(component)];
   });
   std::size_t holes = 0;
   for (const unsigned char one : hole) holes += one;

@@ -1,6 +1,7 @@
 #include <freeflow/io/transforms/freesurfer.h>
 
 #include <fstream>
+#include <locale>
 #include <sstream>
 
 #include <freeflow/io/transforms/chain.h>
@@ -44,6 +45,7 @@ LinearArray read_lta(const std::string& path) {
   while (std::getline(in, line)) {
     line.resize(std::min(line.find('#'), line.size()));
     std::istringstream words(line);
+    words.imbue(std::locale::classic());
     std::string key, equals;
     if (in_matrix) {
       for (double number; numbers.size() < 16 && words >> number;) numbers.push_back(number);
@@ -125,6 +127,7 @@ void write_freesurfer(const std::string& path, const HostTransform& transform,
   const Geometry& moving = need(context.moving, path, "moving", why);
   const Eigen::Affine3d source_to_destination = between_ras_and_lps(affine.inverse());
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   text.precision(17);
   text << "# written by FreeFlow\ntype      = 1 # LINEAR_RAS_TO_RAS\nnxforms   = 1\n"
           "mean      = 0.0 0.0 0.0\nsigma     = 1.0\n1 4 4\n";

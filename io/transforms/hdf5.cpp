@@ -130,7 +130,10 @@ StoredTransform stored(const HostField& field) {
 }  // namespace
 
 HostTransform read_hdf5(const std::string& path) {
-  std::vector<StoredTransform> transforms = read_transforms_apart(path);
+  return chain_of(path, read_transforms_apart(path));
+}
+
+HostTransform chain_of(const std::string& path, std::vector<StoredTransform> transforms) {
   if (transforms.empty()) fail_reading(path, "it holds no transform");
   if (is_composite(transforms.front()))
     transforms.erase(transforms.begin());  // its parts follow it

@@ -22,6 +22,12 @@ enum Kind {
 };
 constexpr int nifti_intent_vector = 1007;
 
+/// No number of Kind where the header has none.
+int kind_of(const NiftiHeader& header) {
+  const float number = header.intent_p[0];
+  return number >= 0 && number < 100 ? int(number) : -1;
+}
+
 /// Control points hold positions; the grid's own orientation says where they stand.
 HostField spline_field(const std::string& path, const VectorNifti& file, const Geometry& lattice,
                        int order, const TransformContext& context,
@@ -74,7 +80,8 @@ HostTransform read_niftyreg(const std::string& path, const TransformContext& con
     fail_reading(path, "it is not named NREG_TRANS, so it is no transform of NiftyReg's");
   const Geometry grid = vector_grid(file, transform.warnings);
   auto& warnings = transform.warnings;
-  switch (int(file.header.intent_p[0])) {
+  const int kind = kind_of(file.header);
+  switch (kind) {
     case positions:
       transform.steps.emplace_back(
           field_of_positions(path, grid, read_nifti_values(file.header), true, warnings));
@@ -85,8 +92,8 @@ HostTransform read_niftyreg(const std::string& path, const TransformContext& con
       break;
     case cubic_grid:
     case linear_grid:
-      transform.steps.emplace_back(spline_field(
-          path, file, grid, int(file.header.intent_p[0]) == cubic_grid ? 3 : 1, context, warnings));
+      transform.steps.emplace_back(
+          spline_field(path, file, grid, kind == cubic_grid ? 3 : 1, context, warnings));
       break;
     case velocity_positions:
     case velocity_displacements:

@@ -87,6 +87,15 @@ std::optional<TransformFormat> detect_nifti(const std::string& path) {
   return std::nullopt;
 }
 
+/// Numbers of a file may be finite and their product or inverse not.
+void require_usable(const std::string& path, const HostTransform& transform) {
+  for (const auto& step : transform.steps) {
+    const auto* affine = std::get_if<Eigen::Affine3d>(&step);
+    if (affine && (!affine->matrix().allFinite() || affine->linear().determinant() == 0))
+      fail_reading(path, "its matrix is singular or not finite");
+  }
+}
+
 bool is_text(const std::string& bytes) {
   return std::all_of(bytes.begin(), bytes.end(),
                      [](unsigned char c) { return (c >= ' ' && c < 127) || (c >= 9 && c <= 13); });
@@ -137,7 +146,9 @@ HostTransform read_transform_file(const std::string& path, std::optional<Transfo
                              "AFNI); name the TransformFormat"
                            : "it does not say whose transform it is (FSL, NiftyReg, MRtrix); name "
                              "the TransformFormat");
-  return entry(*format).read(path, context);
+  HostTransform transform = entry(*format).read(path, context);
+  require_usable(path, transform);
+  return transform;
 }
 
 void write_transform_file(const std::string& path, TransformFormat format,

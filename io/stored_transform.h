@@ -1,0 +1,14 @@
+// Private to io: a transform as ITK's files hold it, numbers by name.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace freeflow {
+
+struct StoredTransform {
+  std::string type;  ///< ITK's name of the class: AffineTransform_double_3_3
+  std::vector<double> fixed, parameters;
+};
+
+}  // namespace freeflow
