@@ -3,14 +3,24 @@
 #include <omp.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <deque>
 #include <fstream>
 #include <future>
+#include <mutex>
+#include <new>
+#include <numeric>
 #include <optional>
+#include <system_error>
+#include <thread>
 
 #include <apps/program.h>
+#include <apps/threads.h>
 #include <freeflow/core/cancelled.h>
+#include <freeflow/core/error.h>
+#include <freeflow/core/memory.h>
 #include <freeflow/io/output_set.h>
 #include <freeflow/io/write_error.h>
 
@@ -27,23 +37,34 @@ struct Pair {
   std::string failure;
 };
 
+class Worker;
+
+/// The pairs, each of which is one worker's from take() on.
 class Cohort {
  public:
-  Cohort(const CohortOptions& options, const std::vector<CohortPair>& listed)
-      : options_(options), listed_(listed), pairs_(listed.size()) {}
+  Cohort(const CohortOptions& options, const std::vector<CohortPair>& listed);
 
   int run();
 
- private:
+  const CohortOptions& options() const { return options_; }
+  const CohortPair& listed(std::size_t i) const { return listed_[i]; }
+  Pair& pair(std::size_t i) { return pairs_[i]; }
   std::string label(std::size_t i) const {
     return "pair " + std::to_string(i + 1) + "/" + std::to_string(pairs_.size());
   }
-  void begin_reading(std::size_t i);
-  bool end_reading(std::size_t i);
-  void compute(Context& ctx, std::size_t i);
-  void end_writing();
+  /// The next pair to do, while there is one.
+  std::optional<std::size_t> take();
+  /// Whether a pair that found no memory is tried again, as it was not alone.
+  bool try_alone(std::size_t i);
+  /// Whether several pairs are at work, or will be.
+  bool several() const { return jobs_ > 1; }
+
+ private:
+  void work(Worker& first, Context ctx);
   template <class Work>
-  void attempt(std::size_t i, const Work& work);
+  void guarded(const Work& work);
+  void work_beside(const Device& device, int threads);
+  int workers(const Context& ctx) const;
   std::size_t count(State state) const {
     return std::size_t(std::ranges::count(pairs_, state, &Pair::state));
   }
@@ -53,32 +74,85 @@ class Cohort {
   const CohortOptions& options_;
   const std::vector<CohortPair>& listed_;
   std::vector<Pair> pairs_;
-  std::optional<std::size_t> being_written_;
-  std::future<bool> reading_;    // of one pair, whether it is to do
+  std::mutex mutex_;  // of what follows
+  std::deque<std::size_t> to_do_, to_do_alone_;
+  std::exception_ptr error_;  // the first that ended a worker
+  int jobs_ = 1;
+  bool alone_ = true;
+};
+
+/// Computes one pair after the other.
+class Worker {
+ public:
+  /// threads: what reading takes.
+  Worker(Cohort& cohort, int threads) : cohort_(cohort), threads_(threads), next_(cohort.take()) {
+    begin_reading();
+  }
+  /// Until no pair is left, or `pairs` were computed. After Ctrl-C the pair that is being written
+  /// ends as it will.
+  void work(Context& ctx, std::size_t pairs);
+  /// Before it goes on with another context.
+  void change_threads(int threads) {
+    threads_ = threads;
+    kept_.forget();
+  }
+
+ private:
+  void begin_reading();
+  bool end_reading(std::size_t i);
+  void compute(Context& ctx, std::size_t i);
+  void end_writing();
+  template <class Work>
+  void attempt(std::size_t i, const Work& work);
+
+  Cohort& cohort_;
+  int threads_;
+  KeptImages kept_;
+  std::optional<std::size_t> next_, being_written_;
+  std::future<bool> reading_;    // of the next pair, whether it is to do
   std::future<double> writing_;  // its seconds; after what they refer to
 };
 
+/// Whether the exception that is being handled says that memory or threads ended.
+bool ran_out() {
+  try {
+    throw;
+  } catch (const DeviceError&) {
+    return true;
+  } catch (const std::bad_alloc&) {
+    return true;
+  } catch (const std::system_error&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
 /// A pair whose work throws has failed, and nothing of it is left.
 template <class Work>
-void Cohort::attempt(std::size_t i, const Work& work) {
+void Worker::attempt(std::size_t i, const Work& work) {
+  Pair& pair = cohort_.pair(i);
   try {
     work();
   } catch (const Cancelled&) {
     throw;
   } catch (...) {
-    pairs_[i].failure = current_failure().sentence;
-    pairs_[i].state = State::failed;
-    pairs_[i].run.reset();
-    std::fprintf(stderr, "%s: %s (%s): %s\n", options_.program.c_str(), label(i).c_str(),
-                 listed_[i].output.c_str(), pairs_[i].failure.c_str());
+    pair.run.reset();
+    if (ran_out() && cohort_.try_alone(i)) return;
+    pair.failure = current_failure().sentence;
+    pair.state = State::failed;
+    std::fprintf(stderr, "%s: %s (%s): %s\n", cohort_.options().program.c_str(),
+                 cohort_.label(i).c_str(), cohort_.listed(i).output.c_str(), pair.failure.c_str());
   }
 }
 
-void Cohort::begin_reading(std::size_t i) {
-  if (i == pairs_.size()) return;
+void Worker::begin_reading() {
+  if (!next_) return;
   stop_if_interrupted();
-  pairs_[i].run = listed_[i].make(options_.program + ": " + label(i));
-  reading_ = std::async(std::launch::async, [&run = *pairs_[i].run, most = omp_get_max_threads()] {
+  Pair& pair = cohort_.pair(*next_);
+  pair.run =
+      cohort_.listed(*next_).make(cohort_.options().program + ": " + cohort_.label(*next_), kept_);
+  reading_ = run_beside([&run = *pair.run, most = threads_] {
     omp_set_num_threads(most);  // a new thread has the environment's number
     if (run.made_already()) return false;
     run.read();
@@ -86,40 +160,150 @@ void Cohort::begin_reading(std::size_t i) {
   });
 }
 
-bool Cohort::end_reading(std::size_t i) {
+bool Worker::end_reading(std::size_t i) {
+  bool to_do = false;
   attempt(i, [&] {
-    if (reading_.get()) return;
-    pairs_[i].state = State::made_before;
-    pairs_[i].run.reset();
+    to_do = reading_.get();
+    if (to_do) return;
+    cohort_.pair(i).state = State::made_before;
+    cohort_.pair(i).run.reset();
   });
-  return pairs_[i].state == State::waiting;
+  return to_do;
 }
 
-void Cohort::compute(Context& ctx, std::size_t i) {
-  const bool shown = options_.verbosity == Verbosity::verbose ||
-                     (options_.verbosity == Verbosity::automatic && stderr_is_terminal());
-  if (shown) std::fprintf(stderr, "%s: %s\n", label(i).c_str(), listed_[i].output.c_str());
+void Worker::compute(Context& ctx, std::size_t i) {
+  const Verbosity verbosity = cohort_.options().verbosity;
+  const bool shown = verbosity == Verbosity::verbose ||
+                     (verbosity == Verbosity::automatic && stderr_is_terminal());
+  if (shown)
+    std::fprintf(stderr, "%s: %s\n", cohort_.label(i).c_str(), cohort_.listed(i).output.c_str());
   Stopwatch watch;
   std::function<void()> rest;
-  attempt(i, [&] { rest = pairs_[i].run->compute(ctx); });
+  attempt(i, [&] { rest = cohort_.pair(i).run->compute(ctx, cohort_.several()); });
   end_writing();
   if (!rest) return;
   being_written_ = i;
-  writing_ = std::async(std::launch::async, [watch, rest = std::move(rest)]() mutable {
+  writing_ = run_beside([watch, rest = std::move(rest)]() mutable {
     rest();
     return watch.lap();
   });
 }
 
-void Cohort::end_writing() {
+void Worker::end_writing() {
   if (!being_written_) return;
   const std::size_t i = *being_written_;
   being_written_.reset();
   attempt(i, [&] {
-    pairs_[i].seconds = writing_.get();
-    pairs_[i].state = State::done;
-    pairs_[i].run.reset();
+    Pair& pair = cohort_.pair(i);
+    pair.seconds = writing_.get();
+    pair.state = State::done;
+    pair.run.reset();
   });
+}
+
+void Worker::work(Context& ctx, std::size_t pairs) {
+  try {
+    while (next_ && pairs > 0) {
+      const std::size_t i = *next_;
+      const bool to_do = end_reading(i);
+      next_ = cohort_.take();
+      begin_reading();
+      if (!to_do) continue;
+      compute(ctx, i);
+      --pairs;
+    }
+    if (!next_) end_writing();
+  } catch (const Cancelled&) {
+    try {
+      end_writing();  // it may have ended in time
+    } catch (const Cancelled&) {
+    }
+    throw;
+  }
+}
+
+Cohort::Cohort(const CohortOptions& options, const std::vector<CohortPair>& listed)
+    : options_(options), listed_(listed), pairs_(listed.size()), to_do_(listed.size()) {
+  std::iota(to_do_.begin(), to_do_.end(), 0);
+}
+
+std::optional<std::size_t> Cohort::take() {
+  const std::lock_guard lock(mutex_);
+  if (to_do_.empty() || error_) return std::nullopt;
+  const std::size_t i = to_do_.front();
+  to_do_.pop_front();
+  return i;
+}
+
+bool Cohort::try_alone(std::size_t i) {
+  const std::lock_guard lock(mutex_);
+  if (!alone_) to_do_alone_.push_back(i);
+  return !alone_;
+}
+
+/// How many there is memory for. Each takes about as much as the first pair did, and pairs differ;
+/// on the host it holds a pair that is read, one at work and one that is written, together about
+/// what a device needs for one.
+int Cohort::workers(const Context& ctx) const {
+  const std::size_t each = 2 * ctx.statistics().peak_bytes,
+                    free = std::min(free_bytes(ctx), free_host_bytes()), most = std::size_t(jobs_);
+  const std::size_t fit = each == 0 ? most : 1 + free / each;
+  return int(std::min({most, fit, pairs_.size()}));
+}
+
+template <class Work>
+void Cohort::guarded(const Work& work) {
+  try {
+    work();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    if (!error_) error_ = std::current_exception();
+  }
+}
+
+void Cohort::work_beside(const Device& device, int threads) {
+  guarded([&] {
+    omp_set_num_threads(threads);
+    std::optional<Context> ctx;
+    try {
+      ctx.emplace(device, threads);
+    } catch (const DeviceError&) {
+      return;  // the others do its part
+    }
+    Worker(*this, threads).work(*ctx, pairs_.size());
+  });
+}
+
+void Cohort::work(Worker& first, Context ctx) {
+  const Device device = ctx.device();
+  const int all_threads = ctx.threads();
+  const bool shown = options_.verbosity == Verbosity::verbose;
+  jobs_ = options_.jobs > 0 ? options_.jobs : device.is_cuda() && !shown ? 6 : 1;
+  if (several()) first.work(ctx, 1);
+  const int together = several() ? workers(ctx) : 1;
+  if (together == 1) return first.work(ctx, pairs_.size());
+
+  const int threads = std::max(1, all_threads / together);
+  alone_ = false;
+  first.change_threads(threads);
+  ctx = Context(device, threads);
+  omp_set_num_threads(threads);
+  std::vector<std::jthread> beside;
+  try {
+    for (int i = 1; i < together; ++i) beside.emplace_back([&] { work_beside(device, threads); });
+  } catch (const std::system_error&) {
+    // no more threads: those that there are do all
+  }
+  guarded([&] { first.work(ctx, pairs_.size()); });
+  beside.clear();
+  omp_set_num_threads(all_threads);
+  if (error_) std::rethrow_exception(error_);
+
+  if (to_do_alone_.empty()) return;
+  alone_ = true;
+  to_do_.swap(to_do_alone_);
+  ctx = Context(device, all_threads);
+  Worker(*this, all_threads).work(ctx, pairs_.size());
 }
 
 void Cohort::write_summary() const {
@@ -150,19 +334,9 @@ void Cohort::say_summary() const {
 int Cohort::run() {
   std::future<Context> starting = start_context(options_.device, options_.threads);
   try {
-    begin_reading(0);
-    Context ctx = starting.get();
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      const bool to_do = end_reading(i);
-      begin_reading(i + 1);
-      if (to_do) compute(ctx, i);
-    }
-    end_writing();
+    Worker first(*this, options_.threads > 0 ? options_.threads : omp_get_max_threads());
+    work(first, starting.get());
   } catch (const Cancelled&) {
-    try {
-      end_writing();  // it may have ended in time
-    } catch (const Cancelled&) {
-    }
     const std::size_t there = count(State::done) + count(State::made_before);
     throw Interrupted{std::to_string(there) + " of " + std::to_string(pairs_.size()) +
                       " pairs are done, and the same command goes on with the others"};

@@ -59,6 +59,7 @@ std::vector<CommonOptions> pairs_of_table(const CommonOptions& o, const NamesOf&
 std::vector<CommonOptions> checked_pairs(const CommonOptions& o, const NamesOf& names) {
   if (o.pairs.empty()) {
     require(o.summary.empty(), "--summary goes with --pairs");
+    require(o.jobs == 0, "--jobs goes with --pairs");
     validate_files(o);
     validate(o);
     protect_inputs(o, names(o));

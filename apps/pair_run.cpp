@@ -15,7 +15,7 @@ void run_alone(PairRun& run, const std::string& device, int threads) {
   std::future<Context> starting = start_context(device, threads);
   run.read();
   Context ctx = starting.get();
-  run.compute(ctx)();
+  run.compute(ctx, false)();
 }
 
 }  // namespace freeflow::apps

@@ -20,7 +20,8 @@ class PairRun {
   virtual void read() = 0;
   /// The work, after read(). What it returns ends the writing, moves the outputs to their places,
   /// no longer uses the context and may be called on another thread; the object must outlive it.
-  virtual std::function<void()> compute(Context& ctx) = 0;
+  /// beside_others: other pairs are at work too, whose lines of progress would mix with this one's.
+  virtual std::function<void()> compute(Context& ctx, bool beside_others) = 0;
 };
 
 /// A context that is made on another thread, as that takes a GPU a quarter of a second, in which

@@ -14,14 +14,14 @@ int run_pairs(const std::string& program, const std::vector<CommonOptions>& pair
     print_label_commands(first, names(first));
     return done;
   }
-  KeptImages kept;
   std::vector<CohortPair> cohort;
+  cohort.reserve(pairs.size());
   for (const CommonOptions& pair : pairs)
-    cohort.push_back({pair.output, [&](const std::string& label) {
+    cohort.push_back({pair.output, [&](const std::string& label, KeptImages& kept) {
                         return make({program, label, found}, pair, &kept);
                       }});
-  return run_cohort({program, first.device, first.threads, verbosity(first), first.summary},
-                    cohort);
+  return run_cohort(
+      {program, first.device, first.threads, first.jobs, verbosity(first), first.summary}, cohort);
 }
 
 }  // namespace freeflow::apps

@@ -2,6 +2,7 @@
 
 #include <omp.h>
 
+#include <atomic>
 #include <future>
 #include <string>
 #include <thread>
@@ -25,6 +26,13 @@ void require_threads(int asked) {
     throw;
   }
   all_there.set_value();
+  threads.clear();
+  if (asked > 0) omp_set_num_threads(asked);  // for regions that know no context, as in reading
+  // OpenMP keeps them for this thread: later, when images have taken the memory, they might not
+  // start.
+  std::atomic<int> started = 0;
+#pragma omp parallel num_threads(beside_this + 1)
+  ++started;
 }
 
 }  // namespace freeflow::apps

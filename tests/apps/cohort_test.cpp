@@ -90,6 +90,38 @@ TEST_F(Cohort, GivesTheFilesOfSingleRuns) {
   }
 }
 
+TEST_F(Cohort, SeveralAtATimeGiveTheSameFilesAndEndAsOneByOne) {
+  std::string rows = "fixed\tmoving\toutput\n";
+  for (int i = 0; i < 6; ++i)
+    rows += "f.nii.gz\tm" + std::to_string(i == 4 ? 9 : i % 2 + 1) + ".nii.gz\t../OUT/p" +
+            std::to_string(i) + "_\n";
+  std::ofstream(folder / "data/m9.nii.gz") << "no image";
+  const auto in = [&](const std::string& out) {
+    std::string text = rows;
+    for (std::size_t at = 0; (at = text.find("OUT")) != std::string::npos;)
+      text.replace(at, 3, out);
+    return table(text);
+  };
+  for (const std::string& call :
+       {fluidreg + quick, linreg + " --levels 1 --search gradient --iterations 3 "}) {
+    ASSERT_EQ(run(call + in("one") + "--jobs 1").status, 1);
+    const Outcome o = run(call + in("several") + "--jobs 3 --summary sums.tsv");
+    EXPECT_EQ(o.status, 1);
+    EXPECT_NE(o.err.find("6 pairs: 5 done, 0 made before, 1 failed"), std::string::npos) << o.err;
+    EXPECT_EQ(slurp(folder / "sums.tsv").find("\n5\tdata/../several/p4_\tfailed\t"),
+              slurp(folder / "sums.tsv").find("\n5\t"));
+    for (const int i : {0, 1, 2, 3, 5}) {
+      const std::string name = "/p" + std::to_string(i) + "_";
+      expect_same_files("one" + name, "several" + name);
+    }
+    std::filesystem::remove_all(folder / "one");
+    std::filesystem::remove_all(folder / "several");
+  }
+  const Outcome idle = run(fluidreg + " -f data/f.nii.gz -m data/m1.nii.gz -o x_ --jobs 2");
+  EXPECT_EQ(idle.status, 2);
+  EXPECT_NE(idle.err.find("--jobs goes with --pairs"), std::string::npos) << idle.err;
+}
+
 TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
   std::ofstream(folder / "data/m1.nii.gz") << "no image";
   const std::string call = fluidreg + table(three) + "--summary sums.tsv";
@@ -110,7 +142,7 @@ TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
   write("m1.nii.gz", {24, 25, 21}, 1.5);
   says(quick, "1 done, 2 made before");
   const std::string before = slurp(folder / "out/a_report.json");
-  says(quick + " --threads 1 --device cpu -v", "0 done, 3 made before");
+  says(quick + " --threads 1 --device cpu --jobs 2 -v", "0 done, 3 made before");
   EXPECT_EQ(slurp(folder / "out/a_report.json"), before);
   write("m1.nii.gz", {24, 25, 21}, 1.4);  // other contents
   says(quick, "1 done, 2 made before");
