@@ -1,4 +1,5 @@
 // atlas: the template of a group.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -6,6 +7,7 @@
 #include <apps/atlas/command.h>
 #include <apps/atlas/member_transforms.h>
 #include <apps/atlas/plan.h>
+#include <apps/atlas/probabilities.h>
 #include <apps/atlas/processes.h>
 #include <apps/atlas/reading.h>
 #include <apps/atlas/watch.h>
@@ -39,9 +41,15 @@ std::vector<ListedSubject> share_of(const std::vector<ListedSubject>& all, const
   return own;
 }
 
-std::vector<std::string> output_suffixes() {
-  return {"template.nii.gz",  "mask.nii.gz", "labels.nii.gz",
-          "agreement.nii.gz", "report.json", "report.html"};
+std::vector<std::string> output_suffixes(const AtlasCommand& command,
+                                         const std::vector<ListedSubject>& subjects) {
+  std::vector<std::string> suffixes = member_suffixes(command, subjects);
+  for (const char* name : {"template.nii.gz", "mask.nii.gz", "labels.nii.gz", "agreement.nii.gz",
+                           "report.json", "report.html"})
+    suffixes.emplace_back(name);
+  for (std::size_t c = 1; c < subjects[0].channels.size(); ++c)
+    suffixes.push_back("template" + std::to_string(c + 1) + ".nii.gz");
+  return suffixes;
 }
 
 /// For programs to which NaN is no voxel.
@@ -103,6 +111,10 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
       build_atlas(ctx, std::move(own.subjects), options, {&processes, &state, &watch});
   seconds.building = stopwatch.lap();
   const std::optional<TemplateLabels> labels = carry_labels(ctx, atlas, own.listed, processes);
+  if (labels && command.probabilities) {
+    protect_inputs(command.output, files_of(subjects), probability_names(*labels));
+    write_probabilities(ctx, atlas, own.listed, *labels, processes, outputs ? &*outputs : nullptr);
+  }
   seconds.labels = stopwatch.lap();
   if (outputs) {
     print_warnings("atlas", atlas.warnings, command.quiet);
@@ -117,12 +129,12 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   }
   std::int64_t written = 1;  // nobody registers to a template that is not there yet
   processes.sum(std::span(&written, 1));
-  if (command.transforms) {
+  if (command.transforms || command.jacobians) {
     std::vector<ListedSubject> present;
     for (const AtlasResult::Own& member : atlas.own)
       for (const ListedSubject& s : own.listed)
         if (s.name == atlas.members[member.member].name) present.push_back(s);
-    write_member_transforms(ctx, command, options.model, present, state);
+    write_member_files(ctx, command, options.model, present, state);
   }
   return done;
 }
@@ -134,9 +146,14 @@ int run(int argc, char** argv, Processes& processes) {
   const AtlasOptions options = with_config_named(found, [&] { return atlas_options(command); });
   const std::vector<ListedSubject> subjects =
       list_subjects(command.images, command.masks, command.labels);
+  require(
+      !command.probabilities ||
+          std::ranges::any_of(subjects, [](const ListedSubject& s) { return !s.labels.empty(); }),
+      "--probabilities are of labels: name them with --labels, or in the column 'labels' of "
+      "the table");
   std::vector<std::string> inputs = files_of(subjects);
   if (!command.start.empty()) inputs.push_back(command.start);
-  protect_inputs(command.output, inputs, output_suffixes());
+  protect_inputs(command.output, inputs, output_suffixes(command, subjects));
   if (command.dry_run) {
     Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
     if (processes.rank() == 0)

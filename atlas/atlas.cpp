@@ -126,9 +126,17 @@ std::size_t predict_atlas_bytes(const Context& ctx, const Geometry& grid, const 
                                 const AtlasOptions& options, std::size_t channels,
                                 bool with_masks) {
   options.validate();
+  const DisplacementField some;
+  NonrigidModel started = options.model;
+  std::visit(
+      [&](auto& o) {
+        if constexpr (requires { o.initial_velocity; })
+          if (keeps_velocity(o)) o.initial_velocity = &some;
+      },
+      started);
   const std::size_t registration =
       predict_bytes(ctx, {grid, subject, with_masks, with_masks, grid, channels},
-                    {options.model, {}, StartKind::none, {}});
+                    {started, {}, StartKind::none, {}});
   // Beside it: the sum of deformations, the last mean and its inverse, and what is packed; while
   // averaging less.
   constexpr std::size_t sum_of_fields = 32, means = 24, packed = 6, sum_of_images = 16;

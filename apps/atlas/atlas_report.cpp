@@ -69,6 +69,11 @@ void write_atlas_report(const std::string& path, const Context& ctx, const Atlas
   json["rounds"] = rounds_json(in.atlas);
   json["stopped_because"] = in.atlas.stopped_because;
   json["members"] = members_json(in);
+  if (in.labels) {
+    ordered_json values = ordered_json::array();
+    for (const std::uint64_t label : in.labels->values) values.push_back(std::int64_t(label));
+    json["labels"] = {{"subjects", in.labels->subjects}, {"values", values}};
+  }
   json["seconds"] = {{"reading", in.seconds.reading},
                      {"building", in.seconds.building},
                      {"labels", in.seconds.labels},

@@ -21,18 +21,20 @@ constexpr const char* example =
     "  mpirun -n 2 atlas -i subjects.tsv -o out/group_\n"
     "Written: PREFIXtemplate.nii.gz, PREFIXmask.nii.gz, PREFIXreport.json, PREFIXreport.html, with "
     "labels PREFIXlabels.nii.gz and PREFIXagreement.nii.gz,\n"
+    "with --probabilities PREFIXprobability_7.nii.gz of the label 7, and so on,\n"
     "with --transforms for every subject PREFIXNAME_0GenericAffine.mat, PREFIXNAME_1Warp.nii.gz "
     "and\n"
     "PREFIXNAME_1InverseWarp.nii.gz: what fluidreg (ffdreg) -f PREFIXtemplate.nii.gz -m IMAGE "
-    "gives.\n"
+    "gives,\n"
+    "with --jacobians PREFIXNAME_LogJacobian.nii.gz: positive where the subject is larger.\n"
     "What is needed to go on is in PREFIXstate/, which may be deleted when all is done.\n"
     "Exit status: 0 done, 1 the work failed, 2 the call or an input is unusable, 130 "
     "interrupted.\n";
 
 const std::vector<std::string> everyday = {
-    "input",   "output",  "masks",      "labels",     "start",   "transforms",
-    "rounds",  "model",   "similarity", "keep-going", "dry-run", "device",
-    "threads", "verbose", "quiet",      "version",    "help"};
+    "input",     "output",  "masks", "labels",     "probabilities", "start",   "transforms",
+    "jacobians", "rounds",  "model", "similarity", "keep-going",    "dry-run", "device",
+    "threads",   "verbose", "quiet", "version",    "help"};
 
 /// "2x4" as numbers.
 std::vector<int> parse_rounds(const std::string& text) {
@@ -60,10 +62,14 @@ po::options_description files_of_command(AtlasCommand& o) {
        "one for each image: registrations look at voxels above 0.5")  //
       ("labels", po::value(&o.labels)->multitoken()->value_name("FILE ..."),
        "one for each image: carried to the template, where the majority decides")  //
+      ("probabilities", po::bool_switch(&o.probabilities),
+       "with labels: a map of each label's probability, the mean over the subjects")  //
       ("start", po::value(&o.start)->value_name("IMAGE"),
        "where to start, and the template's grid; without it from the subjects themselves")  //
       ("transforms", po::bool_switch(&o.transforms),
-       "register every subject to the finished template and write its transforms");
+       "register every subject to the finished template and write its transforms")  //
+      ("jacobians", po::bool_switch(&o.jacobians),
+       "the same, and write the logarithm of the Jacobian determinant of template to subject");
   return files;
 }
 

@@ -18,8 +18,8 @@ struct AtlasCommand {
               interpolation = "linear", device = "auto", save;
   int levels = 0, threads = 0;  // levels 0: the model's own
   double shape_step = 1, enough = AtlasOptions{}.enough_voxels, trim = AtlasOptions{}.trim;
-  bool symmetric = false, keep_going = false, dry_run = false, transforms = false, verbose = false,
-       quiet = false;
+  bool symmetric = false, keep_going = false, dry_run = false, transforms = false,
+       jacobians = false, probabilities = false, verbose = false, quiet = false;
 };
 
 /// False when the help was asked for. Throws InvalidArgument.

@@ -48,6 +48,13 @@ double mean_dice(const Carried& a, const Carried& b, std::size_t labels) {
 
 }  // namespace
 
+const ListedSubject* labelled(const AtlasResult& atlas, const AtlasResult::Own& own,
+                              const std::vector<ListedSubject>& listed) {
+  const auto subject =
+      std::ranges::find(listed, atlas.members[own.member].name, &ListedSubject::name);
+  return subject == listed.end() || subject->labels.empty() ? nullptr : &*subject;
+}
+
 std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atlas,
                                            const std::vector<ListedSubject>& listed, Ranks& ranks) {
   const Geometry& grid = atlas.mask.geometry();
@@ -57,9 +64,8 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
   std::set<std::uint64_t> found;
   for (const AtlasResult::Own& own : atlas.own) {
     stop_if_interrupted();
-    const auto subject =
-        std::ranges::find(listed, atlas.members[own.member].name, &ListedSubject::name);
-    if (subject == listed.end() || subject->labels.empty()) continue;
+    const ListedSubject* const subject = labelled(atlas, own, listed);
+    if (!subject) continue;
     const HostLabels labels = read_labels(subject->labels);
     const NumberedLabels<std::uint64_t> numbered = number_labels<std::uint64_t>(labels.labels, 0);
     const Volume<std::int32_t> image(ctx, labels.geometry, numbered.number);
@@ -86,6 +92,8 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
       if (count[i] > most[i]) most[i] = count[i], best[i] = std::int32_t(l);
   }
   TemplateLabels result;
+  result.subjects = std::size_t(subjects[0]);
+  result.values = all;
   result.majority.geometry = grid;
   result.majority.stored_type = all.back() < 256     ? StoredType::uint8
                                 : all.back() < 65536 ? StoredType::uint16

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <span>
+#include <utility>
 
 #include <apps/device_images.h>
 #include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/results.h>
+#include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
 
@@ -36,18 +39,61 @@ ContentKey content_of_files(const std::vector<InputImage>& channels) {
   return key;
 }
 
-bool all_there(const OutputNames& names) {
-  return std::ranges::all_of(names.all(), [&](const std::string& name) {
-    return std::filesystem::exists(names.prefix + name);
-  });
-}
+constexpr const char* jacobian_name = "LogJacobian.nii.gz";
+
+/// Files of one subject, and what stands in the state for them: a mark in their own name that holds
+/// what they were made from. So a mark never stands for files that another run has written since.
+class WrittenFiles {
+ public:
+  WrittenFiles(StateFolder& state, const std::string& prefix, std::vector<std::string> names,
+               const ContentKey& origin)
+      : state_(state), prefix_(prefix), names_(std::move(names)), origin_(origin) {
+    std::string of = "written";
+    for (const std::string& name : names_) of += ' ' + prefix + name;
+    mark_ = derived_key(of, {});
+  }
+  bool there() const {
+    const bool files = std::ranges::all_of(
+        names_, [&](const std::string& name) { return std::filesystem::exists(prefix_ + name); });
+    return names_.empty() || (files && state_.read(mark_) == content());
+  }
+  /// Before the files are replaced, and once they are in their places.
+  void forget() const { state_.remove(mark_); }
+  void keep() const {
+    if (!names_.empty()) state_.write(mark_, content());
+  }
+
+ private:
+  std::vector<std::byte> content() const {
+    const auto bytes = std::as_bytes(std::span(&origin_, 1));
+    return {bytes.begin(), bytes.end()};
+  }
+
+  StateFolder& state_;
+  std::string prefix_;
+  std::vector<std::string> names_;
+  ContentKey origin_, mark_;
+};
 
 }  // namespace
 
-void write_member_transforms(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
-                             const std::vector<ListedSubject>& subjects, StateFolder& state) {
+std::vector<std::string> member_suffixes(const AtlasCommand& command,
+                                         const std::vector<ListedSubject>& subjects) {
+  std::vector<std::string> suffixes;
+  for (const ListedSubject& subject : subjects) {
+    if (command.transforms)
+      for (const std::string& name : nonrigid_names(call_for(command, subject)).all())
+        suffixes.push_back(subject.name + "_" + name);
+    if (command.jacobians) suffixes.push_back(subject.name + "_" + jacobian_name);
+  }
+  return suffixes;
+}
+
+void write_member_files(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
+                        const std::vector<ListedSubject>& subjects, StateFolder& state) {
   RegistrationOptions options{model, parse_linear_model(command.linear), StartKind::automatic, {}};
-  std::visit([](LevelOptions& levels) { levels.with_inverse = true; }, options.model);
+  std::visit([&](LevelOptions& levels) { levels.with_inverse = command.transforms; },
+             options.model);
   KeptImages kept;  // the template serves every subject
   const auto read = [&](std::size_t i) {
     return read_inputs(call_for(command, subjects[i]), &kept);
@@ -59,23 +105,38 @@ void write_member_transforms(Context& ctx, const AtlasCommand& command, const No
     if (i + 1 < subjects.size()) next = std::async(std::launch::async, read, i + 1);
     stop_if_interrupted();
     const CommonOptions call = call_for(command, subjects[i]);
-    const OutputNames names = nonrigid_names(call);
-    const ContentKey key = derived_key(
+    const ContentKey origin = derived_key(
         "transforms " + command.linear,
         {state.made_by(), content_of_files(inputs.fixed), content_of_files(inputs.moving)});
-    if (state.has(key) && all_there(names)) continue;
+    OutputNames names;
+    names.prefix = call.output;
+    if (command.transforms) names = nonrigid_names(call);
+    std::vector<std::string> maps;
+    if (command.jacobians) maps.emplace_back(jacobian_name);
+    const WrittenFiles transforms(state, call.output, names.all(), origin),
+        jacobian(state, call.output, maps, origin);
+    if (transforms.there() && jacobian.there()) continue;
     DeviceImages images(ctx, &kept, call, inputs, [] {});
     const RegistrationResult found = register_images(ctx, images.fixed().prepared(),
                                                      images.moving().prepared(), options, nullptr);
     Outputs outputs(names);
     ResultFiles files(outputs, Compression(ctx.threads(), Compression::fastest));
-    write_displacement_of(ctx, files, found.displacement);
-    const auto fixed = images.fixed().as_they_came(ctx, inputs.fixed),
-               moving = images.moving().as_they_came(ctx, inputs.moving);
-    write_results(ctx, files, {fixed, moving, inputs, Interpolation::linear}, found);
+    if (command.transforms) {
+      write_displacement_of(ctx, files, found.displacement);
+      const auto fixed = images.fixed().as_they_came(ctx, inputs.fixed),
+                 moving = images.moving().as_they_came(ctx, inputs.moving);
+      write_results(ctx, files, {fixed, moving, inputs, Interpolation::linear}, found);
+    }
+    if (command.jacobians)
+      files.add_image(ctx, jacobian_name,
+                      log_jacobian(ctx, Transform(found.displacement.lend(), found.affine),
+                                   found.displacement.geometry()));
     files.finish();
+    transforms.forget();
+    jacobian.forget();
     outputs.set.commit();
-    state.write(key, std::vector<std::byte>());
+    transforms.keep();
+    jacobian.keep();
   }
   state.settle();
 }

@@ -1,4 +1,5 @@
-// Every subject's transforms to a finished template, as the registration programs write them.
+// What is written of every subject: its transforms to the finished template, as the registration
+// programs write them, and how they change volumes.
 #pragma once
 
 #include <string>
@@ -11,9 +12,15 @@
 namespace freeflow::apps {
 
 /// Registers every listed subject to PREFIXtemplate.nii.gz, as fluidreg or ffdreg would with the
-/// model's options, and writes PREFIXNAME_0GenericAffine.mat and the warps. Those that were written
-/// for this template and these options already are left as they are. Throws as the programs do.
-void write_member_transforms(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
-                             const std::vector<ListedSubject>& subjects, StateFolder& state);
+/// model's options, and writes what the command asks for: PREFIXNAME_0GenericAffine.mat and the
+/// warps, and PREFIXNAME_LogJacobian.nii.gz of the whole map from template to subject. Those that
+/// were written for this template and these options already are left as they are. Throws as the
+/// programs do.
+void write_member_files(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
+                        const std::vector<ListedSubject>& subjects, StateFolder& state);
+
+/// What follows the prefix in the names of those files.
+std::vector<std::string> member_suffixes(const AtlasCommand& command,
+                                         const std::vector<ListedSubject>& subjects);
 
 }  // namespace freeflow::apps

@@ -89,12 +89,14 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
       "device %s: about %.1f GB; host: about %.1f GB in all processes; disk for going on: "
       "about %.1f GB\n"
       "about %.0f s of computing, reading and writing not counted\n"
-      "written: %stemplate.nii.gz, mask.nii.gz, report.json, report.html%s%s\n",
+      "written: %stemplate.nii.gz, mask.nii.gz, report.json, report.html%s%s%s%s\n",
       subjects.size(), describe(grid).c_str(), processes, rounds,
       "each subject registered once in each", ctx.device().name().c_str(), device / 1e9,
       (4 * floats + states) / 1e9, 2 * states / 1e9, seconds, command.output.c_str(),
       subjects[0].labels.empty() ? "" : ", labels.nii.gz, agreement.nii.gz",
-      command.transforms ? ", and three files of transforms per subject" : "");
+      command.probabilities ? ", a map of the probability per label" : "",
+      command.transforms ? ", and three files of transforms per subject" : "",
+      command.jacobians ? ", and a map of the log-Jacobian per subject" : "");
   return text;
 }
 

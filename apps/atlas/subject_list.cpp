@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include <freeflow/core/error.h>
@@ -21,6 +22,30 @@ std::string name_of_file(const std::string& file) {
   for (const char* extension : {".gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr", ".hdr", ".img"})
     if (has_extension(name, extension)) name.resize(name.size() - std::string(extension).size());
   return name;
+}
+
+/// "A" of "subjects/A/template.nii.gz"; empty where the path names none.
+std::string folder_of_file(const std::string& file) {
+  const std::string folder = fs::path(file).parent_path().filename().string();
+  return folder == "." || folder == ".." ? "" : folder;
+}
+
+/// Those without a name are called as their files, or as their folders where all files have one
+/// name, as templates of single subjects do.
+void name_by_files(std::vector<ListedSubject>& subjects) {
+  std::set<fs::path> files;
+  std::size_t without = 0;
+  bool in_folders = true;
+  for (const ListedSubject& s : subjects) {
+    if (!s.name.empty()) continue;
+    ++without;
+    files.insert(fs::path(s.channels[0]).filename());
+    in_folders = in_folders && !folder_of_file(s.channels[0]).empty();
+  }
+  const bool by_folder = in_folders && without > 1 && files.size() == 1;
+  for (ListedSubject& s : subjects)
+    if (s.name.empty())
+      s.name = by_folder ? folder_of_file(s.channels[0]) : name_of_file(s.channels[0]);
 }
 
 std::vector<std::string> cells_of(std::string line) {
@@ -52,7 +77,6 @@ ListedSubject subject_of(const std::map<std::string, std::string>& row, const st
   }
   for (const std::string& file : subject.channels)
     require(!file.empty(), where + " lacks an image in one of its channels");
-  if (subject.name.empty()) subject.name = name_of_file(subject.channels[0]);
   return subject;
 }
 
@@ -65,8 +89,8 @@ std::vector<ListedSubject> read_table(const std::string& path) {
   const std::string known = "image, name, mask, labels, channel2 to channel9";
   for (const std::string& column : columns)
     require(channel_of(column) > 0 || column == "name" || column == "mask" || column == "labels",
-            "'" + path + "' has a column '" + column + "'; its first line names columns out of " +
-                known + ", with tabs between them");
+            "'" + path + "' has a column '" + one_line(column) +
+                "'; its first line names columns out of " + known + ", with tabs between them");
   require(std::ranges::find(columns, "image") != columns.end(),
           "'" + path + "' has no column 'image'; its first line names columns out of " + known +
               ", with tabs between them");
@@ -122,11 +146,10 @@ std::vector<ListedSubject> list_subjects(const std::vector<std::string>& images,
               "--" + std::string(option) + " names " + std::to_string(files->size()) +
                   " files for " + std::to_string(images.size()) + " images; name one for each");
     for (std::size_t i = 0; i < images.size(); ++i)
-      subjects.push_back({name_of_file(images[i]),
-                          {images[i]},
-                          masks.empty() ? "" : masks[i],
-                          labels.empty() ? "" : labels[i]});
+      subjects.push_back(
+          {"", {images[i]}, masks.empty() ? "" : masks[i], labels.empty() ? "" : labels[i]});
   }
+  name_by_files(subjects);
   check(subjects);
   return subjects;
 }

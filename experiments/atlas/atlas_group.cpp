@@ -1,13 +1,16 @@
 // atlas_group: groups of images whose mean is known, and how far a template is from it.
 //   make   every image i is one of the bases seen through exp(v_i), the v_i sum to zero (of each
 //          base), and through a gain of its own; a table for atlas
-//   judge  the mean of template -> subject (atlas --transforms) -> hidden image over all subjects,
-//          and the correlation of the template with the hidden image
+//   judge  the mean of template -> subject -> hidden image over all subjects, by the maps that the
+//          template is the average of (out of atlas' state) and by those of subjects registered to
+//          it anew (atlas --transforms), and the correlation of the template with the hidden image
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include <apps/atlas/command.h>
+#include <apps/atlas/reading.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/report_parts.h>
@@ -32,7 +35,7 @@ namespace {
 
 struct Options {
   std::vector<std::string> bases, labels;
-  std::string output, prefix, device = "auto";
+  std::string output, prefix, rounds = "2x4", device = "auto";
   int subjects = 30, factor = 1, threads = 0;
   double amplitude = 6;
   bool judge = false;
@@ -116,29 +119,68 @@ int make(Context& ctx, const Options& o) {
   return done;
 }
 
+/// The template of --prefix once more, out of its state.
+AtlasResult resumed(Context& ctx, const Options& o) {
+  AtlasCommand command;
+  command.images = {o.output + "/subjects.tsv"};
+  command.output = o.prefix;
+  command.rounds = o.rounds;
+  ReadSubjects read =
+      read_subjects(list_subjects(command.images, {}, {}), false, std::max(1, ctx.threads()));
+  StateFolder state(o.prefix + "state", made_by(command));
+  AtlasSurroundings around;
+  around.state = &state;
+  return build_atlas(ctx, std::move(read.subjects), atlas_options(command), around);
+}
+
+/// Mean length of a mean map's displacement, over the mask.
+class FromTruth {
+ public:
+  FromTruth(Context& ctx, const Geometry& grid, const Volume<float>& mask)
+      : ctx_(ctx), mask_(mask), sum_(ctx, grid, 1024) {}
+  void add(Transform there, DisplacementField to_hidden) {
+    there.then(std::move(to_hidden));
+    const DisplacementField whole = compose(ctx_, there, mask_.geometry());
+    singles_mm_ += mean_length_mm(ctx_, whole, &mask_);
+    sum_.add(ctx_, whole);
+    ++subjects_;
+  }
+  double of_mean_mm() const { return mean_length_mm(ctx_, sum_.mean(ctx_), &mask_); }
+  double single_mm() const { return singles_mm_ / subjects_; }
+
+ private:
+  Context& ctx_;
+  const Volume<float>& mask_;
+  ExactMean<DisplacementField> sum_;
+  double singles_mm_ = 0;
+  int subjects_ = 0;
+};
+
 /// Of one base: the template's own place against the hidden image.
 int judge(Context& ctx, const Options& o) {
   const Base base = read_base(ctx, o, 0);
   const Volume<float> made = to_volume(ctx, read_image(o.prefix + "template.nii.gz"));
   const Volume<float> mask = to_volume(ctx, read_image(o.prefix + "mask.nii.gz"));
   const Geometry& grid = made.geometry();
-  ExactMean<DisplacementField> sum(ctx, grid, 1024);
-  double single = 0;
-  for (int k = 0; k < o.subjects; ++k) {
-    const std::string files = o.prefix + name_of(k) + "_";
-    Transform there(read_displacement(ctx, files + "1Warp.nii.gz"),
-                    read_affine(files + "0GenericAffine.mat"));
-    there.then(exponential(ctx, base.velocities.of(ctx, k)));
-    const DisplacementField to_hidden = compose(ctx, there, grid);
-    single += mean_length_mm(ctx, to_hidden, &mask) / o.subjects;
-    sum.add(ctx, to_hidden);
+  FromTruth own(ctx, grid, mask), anew(ctx, grid, mask);
+  const AtlasResult atlas = resumed(ctx, o);
+  for (const AtlasResult::Own& member : atlas.own) {
+    const std::string& name = atlas.members[member.member].name;
+    const int number = std::stoi(name.substr(3));
+    own.add(member_transform(ctx, atlas, member),
+            exponential(ctx, base.velocities.of(ctx, number)));
+    const std::string files = o.prefix + name + "_";
+    anew.add(Transform(read_displacement(ctx, files + "1Warp.nii.gz"),
+                       read_affine(files + "0GenericAffine.mat")),
+             exponential(ctx, base.velocities.of(ctx, number)));
   }
-  const DisplacementField mean = sum.mean(ctx);
   const Volume<float> moved =
       warp(ctx, base.image, grid, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0);
   const nlohmann::ordered_json json{
-      {"template_from_truth_mm", mean_length_mm(ctx, mean, &mask)},
-      {"single_subject_from_truth_mm", single},
+      {"template_from_truth_mm", own.of_mean_mm()},
+      {"single_subject_from_truth_mm", own.single_mm()},
+      {"registered_anew_from_truth_mm", anew.of_mean_mm()},
+      {"single_registered_anew_from_truth_mm", anew.single_mm()},
       {"correlation_with_hidden",
        correlation_of(made.to_host(ctx), moved.to_host(ctx), mask.to_host(ctx))}};
   std::printf("%s\n", json.dump(1).c_str());
@@ -161,7 +203,8 @@ int run(int argc, char** argv) {
                                       "judge the template of the group that the same -i, -n, "
                                       "--amplitude and --factor made")(
           "prefix", po::value(&o.prefix)->value_name("PREFIX"), "judge: of atlas --transforms")(
-          "device", po::value(&o.device)->default_value(o.device), "")(
+          "rounds", po::value(&o.rounds)->default_value(o.rounds)->value_name("NxN"),
+          "judge: as atlas had them")("device", po::value(&o.device)->default_value(o.device), "")(
           "threads", po::value(&o.threads)->default_value(0), "");
   add_help_options(options);
   po::variables_map found;
@@ -170,7 +213,7 @@ int run(int argc, char** argv) {
           {"groups whose mean is known", "Example: atlas_group -i brain.nii.gz -n 30 -o group\n"},
           options, found))
     return done;
-  require(!o.bases.empty() && (o.judge || !o.output.empty()), "name -i IMAGE and -o FOLDER");
+  require(!o.bases.empty() && !o.output.empty(), "name -i IMAGE and -o FOLDER");
   require(o.labels.empty() || o.labels.size() == o.bases.size(), "--labels: one for each image");
   Context ctx(Device::parse(o.device), o.threads);
   return o.judge ? judge(ctx, o) : make(ctx, o);

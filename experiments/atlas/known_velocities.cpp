@@ -65,6 +65,7 @@ KnownVelocities::KnownVelocities(const Geometry& grid, const std::vector<float>&
         for (int x = 2; x < n.x; x += 8)
           largest = std::max(
               largest, at(s, {double(x), double(y), double(z)}).cwiseProduct(grid.spacing).norm());
+  if (largest == 0) return;  // one subject alone
   for (auto& of_subject : coefficients_)
     for (Eigen::Vector3d& c : of_subject) c *= amplitude_mm / largest;
 }

@@ -1,9 +1,11 @@
 // atlas as a user runs it.
 #include <chrono>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include <freeflow/atlas/template_image.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/label_file.h>
 
@@ -17,6 +19,7 @@ using namespace test;
 
 const std::string atlas = program_path("atlas", ATLAS);
 const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+const std::string regtool = program_path("regtool", REGTOOL);
 const std::string quick =
     " --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x2 --enough 0 ";
 const std::string outputs[] = {"template.nii.gz", "mask.nii.gz"};
@@ -84,6 +87,98 @@ TEST_F(AtlasProgram, WritesWhatItPromises) {
     EXPECT_TRUE(slurp(folder / ("again_" + name)) == slurp(folder / ("new/a_s1_" + name))) << name;
 }
 
+/// Mean over the template's mask.
+double mean_inside(const std::string& image, const std::string& mask) {
+  const std::vector<float> values = read_image(image).voxels, inside = read_image(mask).voxels;
+  double sum = 0, count = 0;
+  for (std::size_t i = 0; i < values.size(); ++i)
+    if (inside[i] > 0.5f) sum += values[i], ++count;
+  return sum / count;
+}
+
+TEST_F(AtlasProgram, ProbabilitiesAreMeansOfTheCarriedLabels) {
+  const std::string call = atlas + images() + labels() + quick + "--probabilities ";
+  ASSERT_EQ(run(call + "-o p_").status, 0);
+  EXPECT_FALSE(std::filesystem::exists(path("p_probability_0.nii.gz"))) << "the rest to 1";
+  const std::vector<float> of3 = read_image(path("p_probability_3.nii.gz")).voxels,
+                           of7 = read_image(path("p_probability_7.nii.gz")).voxels,
+                           agreement = read_image(path("p_agreement.nii.gz")).voxels;
+  const HostLabels majority = read_labels(path("p_labels.nii.gz"));
+  const auto report = nlohmann::json::parse(slurp(folder / "p_report.json"));
+  EXPECT_EQ(report["labels"]["values"], (std::vector<int>{0, 3, 7}));
+  int between = 0;
+  for (std::size_t i = 0; i < of3.size(); ++i) {
+    const float of0 = 1 - of3[i] - of7[i];
+    EXPECT_GE(std::min({of0, of3[i], of7[i]}), -1e-5f);
+    between += of3[i] > 0.01f && of3[i] < 0.99f;
+    // where all subjects agree by far, so do both
+    const float largest = std::max({of0, of3[i], of7[i]});
+    if (largest < 0.95f) continue;
+    EXPECT_EQ(majority.labels[i], largest == of3[i] ? 3u : largest == of7[i] ? 7u : 0u);
+    EXPECT_EQ(agreement[i], 1.f);
+  }
+  EXPECT_GT(between, 100) << "shares between subjects and voxels, no votes";
+
+  // two labels that are one to all of them: their maps add up to the one's
+  for (int i = 0; i < subjects; ++i) {
+    const HostLabels l = read_labels(path("ls" + std::to_string(i) + ".nii"));
+    std::vector<float> one;
+    for (const std::uint64_t label : l.labels) one.push_back(label ? -5 : 0);
+    write_image(path("ns" + std::to_string(i) + ".nii"), l.geometry, one, StoredType::int16, 1);
+  }
+  ASSERT_EQ(run(atlas + images() + "--labels ns0.nii ns1.nii ns2.nii --probabilities -o q_" + quick)
+                .status,
+            0);
+  const std::vector<float> of_both = read_image(path("q_probability_-5.nii.gz")).voxels;
+  for (std::size_t i = 0; i < of_both.size(); ++i) EXPECT_NEAR(of_both[i], of3[i] + of7[i], 1e-5);
+}
+
+TEST_F(AtlasProgram, JacobiansAreThoseOfTheTransforms) {
+  const std::string call = atlas + images() + "-o j_ --jacobians" + quick;
+  ASSERT_EQ(run(call).status, 0);
+  const std::string first = slurp(folder / "j_s1_LogJacobian.nii.gz");
+  EXPECT_FALSE(std::filesystem::exists(path("j_s1_1Warp.nii.gz"))) << "nobody asked for it";
+  const auto written = std::filesystem::last_write_time(path("j_s1_LogJacobian.nii.gz"));
+  ASSERT_EQ(run(call).status, 0);
+  EXPECT_EQ(std::filesystem::last_write_time(path("j_s1_LogJacobian.nii.gz")), written)
+      << "it was there";
+
+  // other options replace it, and these bring it back
+  ASSERT_EQ(run(call + " --shape-step 0.5").status, 0);
+  EXPECT_NE(slurp(folder / "j_s1_LogJacobian.nii.gz"), first);
+  ASSERT_EQ(run(call + " --transforms").status, 0);
+  EXPECT_TRUE(slurp(folder / "j_s1_LogJacobian.nii.gz") == first);
+
+  ASSERT_EQ(run(regtool + " jacobian --log -r j_template.nii.gz -t j_s1_1Warp.nii.gz "
+                          "-t j_s1_0GenericAffine.mat -o of_files.nii.gz")
+                .status,
+            0);
+  const HostImage map = read_image(path("j_s1_LogJacobian.nii.gz")),
+                  of_files = read_image(path("of_files.nii.gz"));
+  EXPECT_TRUE(same_grid(map.geometry, read_geometry(path("j_template.nii.gz"))));
+  double largest = 0;
+  for (std::size_t i = 0; i < map.voxels.size(); ++i) {
+    EXPECT_NEAR(map.voxels[i], of_files.voxels[i], 1e-3);
+    largest = std::max(largest, double(std::abs(map.voxels[i])));
+  }
+  EXPECT_GT(largest, 0.05) << "the subjects differ";
+}
+
+TEST_F(AtlasProgram, JacobiansArePositiveWhereTheSubjectIsLarger) {
+  AtlasSubject large = group_subject(1, 24);
+  constexpr double scale = 1.15;
+  large.geometry.spacing *= scale;
+  large.geometry.origin *= scale;
+  write_image(path("large.nii"), large.geometry, large.channels[0], StoredType::float32, 1);
+  // both images pull on one velocity: the average, less sharp than a subject, is no larger for that
+  const Outcome o = run(atlas + " -i s0.nii large.nii -o v_ --jacobians --symmetric" + quick);
+  ASSERT_EQ(o.status, 0) << o.err;
+  const double of_large = mean_inside(path("v_large_LogJacobian.nii.gz"), path("v_mask.nii.gz")),
+               of_small = mean_inside(path("v_s0_LogJacobian.nii.gz"), path("v_mask.nii.gz"));
+  EXPECT_NEAR(of_large, 1.5 * std::log(scale), 0.05);
+  EXPECT_NEAR(of_small, -1.5 * std::log(scale), 0.05);
+}
+
 TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
   const std::string call = atlas + images() + quick + "-q";
   const auto begin = std::chrono::steady_clock::now();
@@ -108,12 +203,48 @@ TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
 TEST_F(AtlasProgram, ProcessesOfMpiGiveTheSameBits) {
   if (run("mpirun --version").status != 0 || run("ldd " + atlas + " | grep -q libmpi").status != 0)
     GTEST_SKIP() << "no MPI";
-  const std::string call = atlas + images() + labels() + quick + "-q --threads 1";
+  const std::string call =
+      atlas + images() + labels() + quick + "-q --threads 1 --probabilities --jacobians";
   ASSERT_EQ(run(call + " -o one_").status, 0);
-  const Outcome two = run("mpirun --allow-run-as-root --oversubscribe -n 2 " + call + " -o two_");
+  // Open MPI's leaks are told from ours (leaks_of_others.txt) by whole stacks: its plugins are gone
+  // when leaks are looked for, and were compiled without frame pointers
+  const std::string whole_stacks = "ASAN_OPTIONS=$ASAN_OPTIONS:fast_unwind_on_malloc=0 ";
+  const Outcome two =
+      run(whole_stacks + "mpirun --allow-run-as-root --oversubscribe -n 2 " + call + " -o two_");
   ASSERT_EQ(two.status, 0) << two.err;
-  for (const std::string name : {"template.nii.gz", "mask.nii.gz", "labels.nii.gz"})
+  for (const std::string name : {"template.nii.gz", "mask.nii.gz", "labels.nii.gz",
+                                 "probability_7.nii.gz", "s2_LogJacobian.nii.gz"})
     EXPECT_TRUE(slurp(folder / ("one_" + name)) == slurp(folder / ("two_" + name))) << name;
+}
+
+TEST_F(AtlasProgram, TemplatesOfSubjectsMakeTheTemplateOfAGroup) {
+  const AtlasSubject fourth = group_subject(3, 24);
+  write_image(path("s3.nii"), fourth.geometry, fourth.channels[0], StoredType::float32, 1);
+  const std::string each = " --linear rigid --transforms" + quick;
+  ASSERT_EQ(run(atlas + " -i s0.nii s1.nii -o A/" + each).status, 0);
+  ASSERT_EQ(run(atlas + " -i s2.nii s3.nii -o B/" + each).status, 0);
+  const Outcome group = run(atlas + " -i */template.nii.gz -o group/ --transforms" + quick);
+  ASSERT_EQ(group.status, 0) << group.err;
+  std::set<std::string> names;
+  const auto report = nlohmann::json::parse(slurp(folder / "group/report.json"));
+  for (const auto& member : report["members"]) names.insert(member["name"]);
+  EXPECT_EQ(names, (std::set<std::string>{"A", "B"})) << "files of one name: their folders' names";
+
+  // the two maps as one: the time point in the group's space, sampled once
+  const std::string chain =
+      " -t group/A_1Warp.nii.gz -t group/A_0GenericAffine.mat "
+      "-t A/s0_1Warp.nii.gz -t A/s0_0GenericAffine.mat ";
+  ASSERT_EQ(run(regtool + " compose -r group/template.nii.gz" + chain + "-o whole.nii.gz").status,
+            0);
+  ASSERT_EQ(run(regtool + " apply -i s0.nii -r group/template.nii.gz -t whole.nii.gz -o there.nii")
+                .status,
+            0);
+  const std::vector<float> made = read_image(path("group/template.nii.gz")).voxels,
+                           mask = read_image(path("group/mask.nii.gz")).voxels,
+                           there = read_image(path("there.nii")).voxels,
+                           before = read_image(path("s0.nii")).voxels;
+  EXPECT_GT(correlation_of(made, there, mask), 0.97);
+  EXPECT_GT(1 - correlation_of(made, before, mask), 1.5 * (1 - correlation_of(made, there, mask)));
 }
 
 TEST_F(AtlasProgram, ReadsATable) {
@@ -146,6 +277,10 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   std::filesystem::copy(path("s0.nii"), path("b/s0.nii"));
   expect_refusal(run(atlas + " -i s0.nii b/s0.nii" + out), "both have the name 's0'");
   expect_refusal(run(atlas + images() + "--labels ls0.nii" + out), "--labels names 1 files");
+  std::filesystem::copy(path("s0.nii"), path("p_s1_LogJacobian.nii.gz"));
+  expect_refusal(run(atlas + " -i p_s1_LogJacobian.nii.gz s1.nii -o p_ --jacobians" + quick),
+                 "is also an input");
+  expect_refusal(run(atlas + images() + "--probabilities" + out), "--probabilities are of labels");
   expect_refusal(run(atlas + images() + "--rounds x -o out_"), "--rounds 'x'");
   expect_refusal(run(atlas + images() + "--rounds 0x2 -o out_"), "--rounds must lie between");
   expect_refusal(run(atlas + images() + "--statistic best" + out), "--statistic 'best'");
