@@ -129,6 +129,7 @@ RegistrationInputs Inputs::sizes() const {
                            moving_mask.has_value(),
                            {}};
   sizes.channels = fixed.size();
+  sizes.images_kept = false;
   return sizes;
 }
 
@@ -154,20 +155,14 @@ std::vector<Volume<float>> to_register(Context& ctx, const std::vector<InputImag
 
 DeviceImage::DeviceImage(Context& ctx, const std::vector<InputImage>& channels,
                          const std::optional<HostImage>& mask, const char* what)
-    : channels_(to_register(ctx, channels)) {
-  if (mask) mask_ = to_volume(ctx, *mask);
-  std::vector<Volume<float>> lent;
-  for (const Volume<float>& channel : channels_) lent.push_back(channel.lend());
-  prepared_ = std::make_unique<PreparedImage>(std::move(lent),
-                                              mask_.empty() ? Volume<float>() : mask_.lend(), what);
-}
+    : prepared_(to_register(ctx, channels), mask ? to_volume(ctx, *mask) : Volume<float>(), what) {}
 
 std::vector<Volume<float>> DeviceImage::as_they_came(
     Context& ctx, const std::vector<InputImage>& channels) const {
   std::vector<Volume<float>> images;
   for (std::size_t c = 0; c < channels.size(); ++c)
     images.push_back(changes(channels[c].intensities) ? to_volume(ctx, channels[c].voxels)
-                                                      : channels_[c].lend());
+                                                      : prepared_.channel(c).as_it_came(ctx));
   return images;
 }
 

@@ -48,17 +48,16 @@ class DeviceImage {
               const std::optional<HostImage>& mask, const char* what);
 
   /// With the levels that registrations made of it.
-  PreparedImage& prepared() { return *prepared_; }
-  void free_levels() { prepared_.reset(); }
+  PreparedImage& prepared() { return prepared_; }
+  /// After the last registration.
+  void free_levels() { prepared_.release(); }
   /// The channels as they came, for what is written; `channels` are those of the constructor.
-  /// Refers to this.
+  /// Refers to this; before free_levels().
   std::vector<Volume<float>> as_they_came(Context& ctx,
                                           const std::vector<InputImage>& channels) const;
 
  private:
-  std::vector<Volume<float>> channels_;
-  Volume<float> mask_;
-  std::unique_ptr<PreparedImage> prepared_;
+  PreparedImage prepared_;
 };
 
 /// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of

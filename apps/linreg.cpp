@@ -103,7 +103,7 @@ class LinearRun : public RegistrationRun {
             KeptImages* kept)
       : RegistrationRun(program, common, linear_names(common), kept), options_(options) {}
 
-  std::function<void()> compute(Context& ctx) override;
+  std::function<void()> compute(Context& ctx, bool beside_others) override;
 
  private:
   void take_start() override { options_.initial = initial_affine(common_.init, inputs_); }
@@ -111,7 +111,7 @@ class LinearRun : public RegistrationRun {
   LinearOptions options_;
 };
 
-std::function<void()> LinearRun::compute(Context& ctx) {
+std::function<void()> LinearRun::compute(Context& ctx, bool beside_others) {
   watch_.lap();
   print_warnings(program_.label, inputs_.warnings, common_);
   ctx.reset_peak();
@@ -123,13 +123,13 @@ std::function<void()> LinearRun::compute(Context& ctx) {
   });
   seconds_.reading += watch_.lap();
 
-  Progress progress("linear", common_.similarity, {}, verbosity(common_));
+  Progress progress("linear", common_.similarity, {},
+                    beside_others ? Verbosity::quiet : verbosity(common_));
   progress.announce(describe(inputs_) + "device " + ctx.device().name() + " (" +
                     ctx.device().description() + ")\n");
   const LinearResult result = register_linear(ctx, images.fixed().prepared(),
                                               images.moving().prepared(), options_, &progress);
   progress.end_line();
-  images.free_levels();
   print_warnings(program_.label, translated(result.warnings), common_);
   print_warnings(program_.label, said_of_rotation(options_.initial, result.affine, inputs_),
                  common_);
@@ -137,6 +137,7 @@ std::function<void()> LinearRun::compute(Context& ctx) {
 
   const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
              moving = images.moving().as_they_came(ctx, inputs_.moving);
+  images.free_levels();
   write_linear_results(
       ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)}, result);
   watch_.lap();

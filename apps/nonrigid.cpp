@@ -74,9 +74,8 @@ namespace {
 class SavingProgress : public Progress {
  public:
   SavingProgress(const NonrigidModel& model, const Geometry& fixed, const CommonOptions& common,
-                 ResultFiles& files)
-      : Progress(name_of(model), common.similarity, work_per_level(fixed, model),
-                 verbosity(common)),
+                 ResultFiles& files, Verbosity verbosity)
+      : Progress(name_of(model), common.similarity, work_per_level(fixed, model), verbosity),
         files_(files) {}
   void on_displacement(Context& ctx, const DisplacementField& displacement) override {
     write_displacement_of(ctx, files_, displacement);
@@ -93,7 +92,7 @@ class NonrigidRun : public RegistrationRun {
       : RegistrationRun(program, common, nonrigid_names(common), kept),
         options_{model, parse_linear_model(common.linear), *parse_start(common.start)} {}
 
-  std::function<void()> compute(Context& ctx) override;
+  std::function<void()> compute(Context& ctx, bool beside_others) override;
 
  private:
   void take_start() override;
@@ -135,7 +134,7 @@ void NonrigidRun::check_memory(Context& ctx) {
       nonrigid_writing_bytes(sizes_.fixed, sizes_.moving, outputs_->names.affine.empty()));
 }
 
-std::function<void()> NonrigidRun::compute(Context& ctx) {
+std::function<void()> NonrigidRun::compute(Context& ctx, bool beside_others) {
   watch_.lap();
   print_warnings(program_.label, inputs_.warnings, common_);
   ctx.reset_peak();
@@ -151,12 +150,12 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
   }
   seconds_.reading += watch_.lap();
 
-  SavingProgress progress(options_.model, inputs_.fixed_image().geometry, common_, files);
+  SavingProgress progress(options_.model, inputs_.fixed_image().geometry, common_, files,
+                          beside_others ? Verbosity::quiet : verbosity(common_));
   announce(ctx, progress);
   const RegistrationResult result = register_images(
       ctx, images.fixed().prepared(), images.moving().prepared(), options_, &progress);
   progress.end_line();
-  images.free_levels();
   if (result.linear) {
     print_warnings(program_.label, translated(result.linear->warnings), common_);
     print_warnings(program_.label, said_of_rotation(start_.affine, result.linear->affine, inputs_),
@@ -170,6 +169,7 @@ std::function<void()> NonrigidRun::compute(Context& ctx) {
 
   const auto fixed = images.fixed().as_they_came(ctx, inputs_.fixed),
              moving = images.moving().as_they_came(ctx, inputs_.moving);
+  images.free_levels();
   write_results(ctx, files, {fixed, moving, inputs_, parse_interpolation(common_.interpolation)},
                 result);
   watch_.lap();

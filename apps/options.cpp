@@ -1,3 +1,4 @@
+#include <apps/config_file.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
 #include <apps/threads.h>
@@ -7,12 +8,10 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/compression.h>
-#include <freeflow/io/file_checks.h>
 
 namespace po = boost::program_options;
 
@@ -41,7 +40,10 @@ po::options_description common_options(CommonOptions& v) {
        "what "
        "is done and made of the same contents and options is left as it is")(
           "summary", po::value(&v.summary)->value_name("FILE.tsv"),
-          "with --pairs: how each of them ended")  //
+          "with --pairs: how each of them ended")(
+          "jobs", po::value(&v.jobs)->default_value(v.jobs, "automatic")->value_name("N"),
+          "with --pairs: how many are registered at a time, where there is memory for them; "
+          "automatic: 6 by a GPU (1 with --verbose), 1 by a CPU")  //
       ("bids", po::value(&v.bids)->value_name("FROM:TO"),
        "outputs named as BIDS derivatives, each direction one file: PREFIX and "
        "_from-FROM_to-TO_mode-image_xfm; FROM is the moving image's space, TO the fixed one's")  //
@@ -180,16 +182,8 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
       print_schemes();
       return false;
     }
-    if (found.count("config")) {
-      const auto path = found["config"].as<std::string>();
-      size_of_readable_file(path);
-      std::ifstream file(path);
-      try {
-        po::store(po::parse_config_file(file, options), found);
-      } catch (const po::error& e) {
-        throw InvalidArgument("in '" + path + "': " + sentence(program, e));
-      }
-    }
+    if (found.count("config"))
+      read_config(found["config"].as<std::string>(), program, options, found);
     po::notify(found);
   } catch (const po::error& e) {
     throw InvalidArgument(sentence(program, e));
@@ -390,6 +384,7 @@ void validate(const CommonOptions& o) {
   require(o.compress >= 0 && o.compress <= Compression::smallest,
           "--compress must lie between 0 (.nii, as it is) and 9 (.nii.gz, the smallest)");
   require_threads(o.threads);
+  require(o.jobs >= 0 && o.jobs <= 64, "--jobs must lie between 0 (automatic) and 64");
   require(!(o.verbose && o.quiet), "--verbose and --quiet exclude each other");
   require(o.lncc_radius >= 1 && o.lncc_radius <= 64,
           "--lncc-radius must lie between 1 and 64 voxels");

@@ -41,6 +41,7 @@ struct CommonOptions {
   std::string interpolation = "linear";
   std::string device = "auto";
   int threads = 0;
+  int jobs = 0;  ///< 0: automatic
   bool verbose = false, quiet = false;
 };
 

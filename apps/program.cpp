@@ -6,6 +6,8 @@
 #include <omp.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -63,7 +65,13 @@ void cap_threads() {
   if (asked < 1 || asked > most_threads) omp_set_num_threads(omp_get_num_procs());
 }
 
-std::string for_users(const std::string& sentence) { return without_staging(translated(sentence)); }
+/// Names of files, and what files say, may hold what does something to a terminal.
+std::string for_users(const std::string& sentence) {
+  std::string text = without_staging(translated(sentence));
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  return text;
+}
 
 int fail(const std::string& name, const std::string& sentence, int status) {
   std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());

@@ -34,7 +34,7 @@ void check_columns(const std::string& place, const std::vector<std::string>& fou
   for (const auto* names : {&columns.required, &columns.optional})
     for (const std::string& name : *names) known.append(known.empty() ? "" : ", ").append(name);
   const auto sentence = [&](const char* begin, const std::string& name, const std::string& end) {
-    return std::string(place).append(begin).append(name).append(end);
+    return std::string(place).append(begin).append(one_line(name)).append(end);
   };
   for (const std::string& name : found) {
     require(contains(columns.required, name) || contains(columns.optional, name),

@@ -103,7 +103,9 @@ bool parse(int argc, const char* const* argv, ApplyOptions& o, po::variables_map
        "the chain is longer, transform2 to transform9, paths relative to it; what is done and made "
        "of the same contents and options is left as it is, as OUT.made.json says")(
           "summary", po::value(&o.summary)->value_name("FILE.tsv"),
-          "with --pairs: how each of them ended");
+          "with --pairs: how each of them ended")(
+          "jobs", po::value(&o.jobs)->default_value(o.jobs, "automatic")->value_name("N"),
+          "with --pairs: how many are resampled at a time, 6 by a GPU and 1 by a CPU");
   add_run_options(options, o.run);
   return parse_regtool(argc, argv, summary, example, options, found);
 }
@@ -128,6 +130,7 @@ void validate(ApplyOptions& o) {
               interpolation == "labels",
           "--interpolation '" + interpolation + "' is not one of linear, nearest, cubic, labels");
   o.resample.type = chosen_type(o.type);
+  require(o.jobs >= 0 && o.jobs <= 64, "--jobs must lie between 0 (automatic) and 64");
 }
 
 ApplyOptions options_of(const ApplyOptions& all, const TableRow& row) {
@@ -172,6 +175,7 @@ int regtool_apply(int argc, const char* const* argv) {
   validate(o);
   if (o.pairs.empty()) {
     require(o.summary.empty(), "--summary goes with --pairs");
+    require(o.jobs == 0, "--jobs goes with --pairs");
     validate_files(o);
     ApplyRun run("regtool", o, nullptr);
     run_alone(run, run.device(), o.run.threads);
@@ -179,12 +183,14 @@ int regtool_apply(int argc, const char* const* argv) {
   }
   const std::vector<ApplyOptions> pairs = pairs_of_table(o);
   std::vector<CohortPair> cohort;
+  cohort.reserve(pairs.size());
   for (const ApplyOptions& pair : pairs)
-    cohort.push_back({pair.outputs.front(), [&](const std::string& label) {
+    cohort.push_back({pair.outputs.front(), [&](const std::string& label, KeptImages&) {
                         return std::make_unique<ApplyRun>(label, pair, &found);
                       }});
   return run_cohort(
-      {"regtool", o.run.device, o.run.threads, verbosity(false, o.run.quiet), o.summary}, cohort);
+      {"regtool", o.run.device, o.run.threads, o.jobs, verbosity(false, o.run.quiet), o.summary},
+      cohort);
 }
 
 }  // namespace freeflow::apps

@@ -92,7 +92,7 @@ void ApplyRun::read() {
   reader_->prefetch();
 }
 
-std::function<void()> ApplyRun::compute(Context& ctx) {
+std::function<void()> ApplyRun::compute(Context& ctx, bool) {
   require_chain_memory(ctx, chain_, "resampling", sizeof(float) * grid_.extent.count(),
                        [&](Context& rehearsal, const Transform& transform) {
                          SeriesResampler(rehearsal, o_.resample, transform, grid_, files_)

@@ -21,6 +21,7 @@ struct ApplyOptions {
   std::vector<std::string> inputs, outputs, transforms;
   std::string reference, type;
   std::string pairs, summary;  ///< tables, or empty
+  int jobs = 0;
   ResampleOptions resample;
   bool bids = false;
   RunOptions run;
@@ -42,7 +43,7 @@ class ApplyRun : public PairRun {
 
   bool made_already() override;
   void read() override;
-  std::function<void()> compute(Context& ctx) override;
+  std::function<void()> compute(Context& ctx, bool beside_others) override;
 
  private:
   void open();

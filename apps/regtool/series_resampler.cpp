@@ -15,6 +15,26 @@ bool is_integer(StoredType type) {
   return type != StoredType::float32 && type != StoredType::float64;
 }
 
+/// Whole numbers of several kinds, of which most are like their neighbours: an image has noise.
+/// What is as the first voxel, or 0, is background and says nothing.
+bool looks_like_labels(const std::vector<float>& values, int row) {
+  const float background = values.front();
+  const auto counts = [&](float v) { return v != background && v != 0; };
+  std::size_t pairs = 0, alike = 0;
+  float one = background;
+  bool several = false;
+  for (std::size_t i = 0; i + 1 < values.size(); ++i) {
+    const float here = values[i], next = values[i + 1];
+    if (!(here == std::floor(here))) return false;  // NaN neither
+    if (!counts(here) || !counts(next) || (i + 1) % std::size_t(row) == 0) continue;
+    several = several || (one != background && here != one);
+    one = here;
+    ++pairs;
+    alike += std::size_t(here == next);
+  }
+  return several && double(alike) > 0.8 * double(pairs);
+}
+
 }  // namespace
 
 void SeriesResampler::run(SeriesReader& reader, const std::string& from, const std::string& to,
@@ -31,6 +51,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   from_ = from;
   to_ = to;
   nonfinite_ = 0;
+  mixes_labels_ = false;
   const SeriesLayout out = output_of(in);
   const auto writer = std::make_shared<SeriesWriter>(to, out, ctx_.threads());
   for (auto planes = reader.read(); !planes.empty(); planes = reader.read()) {
@@ -38,6 +59,9 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
     files_.add([writer, voxels = resampled(planes, in, out)] { writer->write(voxels); });
   }
   files_.add([writer] { writer->close(); });
+  if (mixes_labels_)
+    warnings.push_back("'" + from + "' looks like labels, which " + o_.interpolation +
+                       " interpolation mixes into others; add --interpolation labels");
   if (nonfinite_ > 0)
     warnings.push_back("'" + from + "': " + std::to_string(nonfinite_) +
                        " voxels are NaN or infinite and count as outside");
@@ -120,6 +144,8 @@ std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* sto
                                                         const SeriesLayout& in,
                                                         const SeriesLayout& out) {
   std::vector<float> values = to_floats(in.stored_type, stored, in.geometry.extent.count());
+  if (in.planes() == 1 && in.slope == 1 && in.intercept == 0 && o_.interpolation != "nearest")
+    mixes_labels_ = looks_like_labels(values, in.geometry.extent.x);
   const bool unscale = out.slope != in.slope || out.intercept != in.intercept;
   std::size_t nonfinite = 0;
 #pragma omp parallel for schedule(static) num_threads(ctx_.threads()) reduction(+ : nonfinite)

@@ -9,6 +9,7 @@
 #include <freeflow/io/transform_file.h>
 
 #include "apps/program_test_support.h"
+#include "apps/resampled.h"
 #include "support/phantoms.h"
 
 namespace freeflow {
@@ -139,6 +140,33 @@ TEST_F(Ffdreg, TheWarpedImageIsTheMovingOneThroughTheFiles) {
           .to_host(cpu);
   for (std::size_t i = 0; i < again.size(); ++i)
     ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);  // of 50; the file holds mm in float
+}
+
+/// Through the affine and the inverse field, by an interpolation that is not the library's.
+TEST_F(Ffdreg, TheInverseWarpedImageIsTheFixedOneThroughTheInverse) {
+  const Eigen::Affine3d affine =
+      Eigen::Translation3d(3, -2, 1) *
+      Eigen::Affine3d(Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 2, -1).normalized()));
+  write("turned.nii.gz", {36, 30, 22}, [&](const Eigen::Vector3d& p) {
+    return 50 * std::exp(-0.3 * head(affine.inverse() * p, 18));
+  });
+  write_affine((folder / "start.tfm").string(), affine, Eigen::Vector3d::Zero());
+  ASSERT_EQ(
+      run(ffdreg + " -f f.nii.gz -m turned.nii.gz -o a_ --init start.tfm --start none" + quick)
+          .status,
+      0);
+  const HostImage fixed = read_image((folder / "f.nii.gz").string()),
+                  carried = read_image((folder / "a_InverseWarped.nii.gz").string());
+  const HostField inverse = read_displacement((folder / "a_1InverseWarp.nii.gz").string());
+  const reference::Displacement v(inverse.geometry, inverse.planes);
+  const auto expected = [&](const Eigen::Vector3d& y) {
+    const Eigen::Vector3d x = affine.inverse() * y;
+    return reference::value_at(fixed.geometry, fixed.voxels, x + v(x));
+  };
+  EXPECT_GT(expect_resampled(carried, fixed, expected), carried.voxels.size() / 2);
+  double moved = 0;
+  for (const float component : inverse.planes) moved = std::max(moved, double(std::abs(component)));
+  EXPECT_GT(moved, 1);
 }
 
 TEST_F(Ffdreg, StartsWhereInitSays) {

@@ -8,6 +8,7 @@
 #include <freeflow/io/transform_file.h>
 
 #include "apps/program_test_support.h"
+#include "apps/resampled.h"
 #include "support/phantoms.h"
 
 namespace freeflow {
@@ -96,6 +97,20 @@ TEST_F(Linreg, WritesWhatItPromises) {
            Interpolation::linear, fill)
           .to_host(cpu);
   for (std::size_t i = 0; i < again.size(); ++i) ASSERT_NEAR(again[i], warped.voxels[i], 2e-3);
+}
+
+/// Through an affine that is far from the identity, by an interpolation that is not the library's.
+TEST_F(Linreg, TheInverseWarpedImageIsTheFixedOneThroughTheInverse) {
+  ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6").status, 0);
+  const HostImage fixed = read_image((folder / "f.nii.gz").string()),
+                  moving = read_image((folder / "m.nii.gz").string()),
+                  carried = read_image((folder / "a_InverseWarped.nii.gz").string());
+  const Eigen::Affine3d back = read_affine((folder / "a_0GenericAffine.mat").string()).inverse();
+  ASSERT_GT(Eigen::AngleAxisd(back.rotation()).angle(), 0.4);
+  const auto expected = [&](const Eigen::Vector3d& y) {
+    return reference::value_at(fixed.geometry, fixed.voxels, back * y);
+  };
+  EXPECT_GT(expect_resampled(carried, fixed, expected), moving.voxels.size() / 2);
 }
 
 TEST_F(Linreg, GivesTheSameBytesWhateverTheThreads) {

@@ -127,6 +127,27 @@ TEST_F(Regtool, CarriesLabelsForthAndBack) {
   }
 }
 
+TEST_F(Regtool, WarnsWhereLabelsAreInterpolatedAsAnImageIs) {
+  HostLabels labels{moving_grid(), {}, StoredType::uint8, {}};
+  const Extent n = moving_grid().extent;
+  for (int i = 0; i < n.x * n.y * n.z; ++i)
+    labels.labels.push_back(i % n.x < 4 ? 0 : i % n.x < 15 ? 17 : 53);
+  write_labels((folder / "two.nii.gz").string(), labels, 1);
+  for (std::uint64_t& label : labels.labels) label = label == 53 ? 17 : label;
+  write_labels((folder / "one.nii.gz").string(), labels, 1);
+  const auto said = [&](const std::string& input, const std::string& how) {
+    const auto done = run(regtool + " apply -r f.nii.gz -o there.nii.gz -i " + input + how + forth);
+    EXPECT_EQ(done.status, 0) << done.err;
+    return done.err.find("add --interpolation labels") != std::string::npos;
+  };
+  EXPECT_TRUE(said("two.nii.gz", ""));
+  EXPECT_TRUE(said("two.nii.gz", " --interpolation cubic"));
+  EXPECT_FALSE(said("two.nii.gz", " --interpolation labels"));
+  EXPECT_FALSE(said("two.nii.gz", " --interpolation nearest"));
+  EXPECT_FALSE(said("one.nii.gz", "")) << "a mask, whose border is half way";
+  EXPECT_FALSE(said("m.nii.gz", "")) << "an image of whole numbers";
+}
+
 TEST_F(Regtool, MapsPointsInTheDirectionSaid) {
   std::ofstream(folder / "p.csv") << "x,y,z,name\n5,-4,3,first\n-8.5,2,6,second\n";
   ASSERT_EQ(run(regtool + " points -i p.csv -o q.csv --direction fixed-to-moving" + forth).status,

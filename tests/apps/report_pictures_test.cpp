@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include <apps/report_figures.h>
 #include <apps/report_page/edges.h>
 #include <apps/report_page/pictures.h>
 #include <apps/report_page/verdict.h>
+#include <freeflow/registration/report_figures.h>
 
 #include "support/phantoms.h"
 

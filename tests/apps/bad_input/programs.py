@@ -55,6 +55,15 @@ class Folder:
             return None, "", ""
         return process.returncode, (out or b"").decode(errors="replace"), (err or b"").decode(errors="replace")
 
+    def least_to_start(self, program):
+        """Bytes of address space, to 2 MiB: the libraries that a program comes with take most of them."""
+        low, high = 0, 4 << 30
+        while high - low > 2 << 20:
+            middle = (low + high) // 2
+            started = self.run(f"{program} --version", limits=[(resource.RLIMIT_AS, middle)])[0] == 0
+            low, high = (low, middle) if started else (middle, high)
+        return high
+
     def names(self, *starts):
         """What lies there and begins so; hidden folders of unfinished work always."""
         return sorted(p.name for p in self.path.iterdir() if p.name.startswith((".freeflow", *starts)))

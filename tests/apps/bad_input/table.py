@@ -246,10 +246,10 @@ UNFIT_IMAGES = [
 MATLAB = struct.pack("<5i", 0, 12, 1, 0, 27) + b"AffineTransform_double_3_3\0" + struct.pack("<12d", 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0)
 TRANSFORMS = [
     *((f"{n}.txt", data, words) for n, (data, words) in enumerate((
-        (b"hello\n", "Insight Transform"), (affine(head="#Something"), "Insight Transform"), (affine(numbers="1 2 3"), "ITK"),
+        (b"hello\n", "Insight Transform"), (affine(head="#Something"), "Insight Transform"), (affine(numbers="1 2 3"), "as many numbers as such a one has"),
         (affine(numbers="0 0 0 0 0 0 0 0 0 0 0 0"), "singular"), (affine(numbers="nan 0 0 0 1 0 0 0 1 0 0 0"), ".txt"),
         (affine(kind="BSplineTransform_double_3_3"), ".txt"), (affine(kind="AffineTransform_double_2_2", numbers="1 0 0 1 0 0", fixed="0 0"), "3-D"),
-        (affine(kind="Nonsense_double_3_3"), "ITK"), (affine(fixed="inf 0 0"), "fixed parameter"),
+        (affine(kind="Nonsense_double_3_3"), "neither a linear 3-D transform"), (affine(fixed="inf 0 0"), "fixed parameter"),
         (affine(kind="DisplacementFieldTransform_double_3_3", numbers="1 2", fixed="1 2 3"), "18"),
         (b"#Insight Transform File V1.0\n", "transform")))),
     *((f"{n}.mat", data, words) for n, (data, words) in enumerate((

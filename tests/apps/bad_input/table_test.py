@@ -1,5 +1,6 @@
 """Every case of table.py through the programs: its exit status, one sentence on stderr with its words and no other line, no output, no
 hidden folder, no signal, within seconds.   table_test.py FOLDER_OF_PROGRAMS [unittest's arguments]"""
+import json
 import os
 import random
 import resource
@@ -7,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -36,20 +38,10 @@ def remove(path):
         path.unlink(missing_ok=True)
 
 
-def least_to_start(folder, program):
-    """Bytes of address space, to 2 MiB: the libraries that a program comes with take most of them."""
-    low, high = 0, 4 << 30
-    while high - low > 2 << 20:
-        middle = (low + high) // 2
-        started = folder.run(f"{program} --version", limits=[(resource.RLIMIT_AS, middle)])[0] == 0
-        low, high = (low, middle) if started else (middle, high)
-    return high
-
-
 def ending_of(folder, call, settings):
     more = {key: value for key, value in settings.items() if key not in ("status", "sanitized")}
     if more.pop("memory", None):
-        more["limits"] = [(resource.RLIMIT_AS, least_to_start(folder, call.split()[0]))]
+        more["limits"] = [(resource.RLIMIT_AS, folder.least_to_start(call.split()[0]))]
     if "stdout" not in more:
         return folder.run(call, **more)
     with open(more.pop("stdout"), "wb") as stdout:
@@ -179,6 +171,35 @@ class Said(unittest.TestCase):
     def test_threads_that_no_machine_has(self):
         for number in ("99999999999", "99999", "1000000"):
             self.expect([], f"ffdreg -f f.nii -m m.nii -o out_ {QUICK}", environment={"OMP_NUM_THREADS": number})
+
+    def test_surroundings_that_change_no_bit(self):
+        locales = Path(tempfile.mkdtemp(prefix="freeflow_"))
+        self.addCleanup(shutil.rmtree, locales)
+        made = subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", locales / "de_DE.UTF-8"], capture_output=True).returncode
+        commas = {"LC_ALL": "de_DE.UTF-8", "LANG": "de_DE.UTF-8", **({"LOCPATH": str(locales)} if made == 0 else {})}
+        folder = Folder(PROGRAMS)
+        self.addCleanup(folder.made.cleanup)
+        calls = [f"ffdreg -f f.nii -m m.nii -o out_ --spacing 2.5mm {QUICK}", f"fluidreg -f f.nii -m m.nii -o out_ --step 0.25 {QUICK}",
+                 "linreg -f f.nii -m m.nii -o out_ --levels 1 --iterations 2", "nlmdenoise -i labels.nii -o out_ --band 2.5",
+                 "regtool points -i points.csv -t a.txt --direction fixed-to-moving -o out_.csv",
+                 "regtool convert -t a.txt --to niftyreg --fixed f.nii --moving m.nii -o out_.txt",
+                 "regtool apply -i m.nii -r f.nii -t a.txt -o out_.nrrd"]
+        for call in calls:
+            expected = None
+            for environment in ({"OMP_NUM_THREADS": "1"}, {"OMP_NUM_THREADS": "0"}, {"OMP_NUM_THREADS": "64"}, commas):
+                with self.subTest(call=call, environment=environment):
+                    status, _, err = folder.run(call, environment=environment, seconds=60)
+                    self.assertEqual(status, 0, err)
+                    found = folder.contents("out_")
+                    for name in [n for n in found if n.endswith("report.json")]:  # holds times
+                        report = json.loads(found[name])
+                        found[name] = [report["levels"][-1].get("final_cost"), report["options"]] if "levels" in report else report["options"]
+                        for key in ("threads",):
+                            (found[name][1] if isinstance(found[name], list) else found[name]).pop(key, None)
+                    expected = expected or found
+                    self.assertEqual(found, expected)
+                    for name in found:
+                        (folder.path / name).unlink()
 
 
 class DamagedTransforms(unittest.TestCase):

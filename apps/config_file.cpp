@@ -1,0 +1,24 @@
+#include <apps/config_file.h>
+
+#include <fstream>
+
+#include <freeflow/core/error.h>
+#include <freeflow/io/file_checks.h>
+
+namespace po = boost::program_options;
+
+namespace freeflow::apps {
+
+void read_config(const std::string& path, const std::string& program,
+                 const po::options_description& options, po::variables_map& found) {
+  size_of_readable_file(path);
+  std::ifstream file(path);
+  try {
+    po::store(po::parse_config_file(file, options), found);
+  } catch (const po::error& e) {
+    throw InvalidArgument("in '" + path + "': " + one_line(e.what()) + "; see " + program +
+                          " --help");
+  }
+}
+
+}  // namespace freeflow::apps
