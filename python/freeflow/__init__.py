@@ -17,11 +17,17 @@ require_cpu()
 with threads_sleep():
     from ._native import DeviceError, RegistrationError, available_devices, option_names, version as __version__
 
-from .context import Context  # noqa: E402
-from .image import Image  # noqa: E402
-from .registration import Registration, register, register_many  # noqa: E402
-from .surface import Surface, denoise_surface  # noqa: E402
-from .transform import Transform  # noqa: E402
+# What the others are parts of: they and numpy, which takes most of the time, are loaded when one is first asked for.
+_PARTS = {
+    "Context": "context",
+    "Image": "image",
+    "Registration": "registration",
+    "Surface": "surface",
+    "Transform": "transform",
+    "denoise_surface": "surface",
+    "register": "registration",
+    "register_many": "many",
+}
 
 __all__ = [
     "Context",
@@ -38,3 +44,16 @@ __all__ = [
     "register_many",
     "__version__",
 ]
+
+
+def __getattr__(name):
+    if name not in _PARTS:
+        raise AttributeError(f"module 'freeflow' has no attribute {name!r}")
+    from importlib import import_module
+
+    globals()[name] = found = getattr(import_module("." + _PARTS[name], __name__), name)
+    return found
+
+
+def __dir__():
+    return __all__

@@ -91,7 +91,8 @@ class Transform:
 
 class Registration:
     transform: Transform
-    report: dict[str, Any]
+    @property
+    def report(self) -> dict[str, Any]: ...
     @property
     def fixed(self) -> Image: ...
     @property

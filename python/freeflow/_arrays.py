@@ -22,6 +22,9 @@ def recognised(array, name):
         _refuse_dtype(array, name)
     if library_of(array):
         device_of(array)
+        require_memory(array, name)
+        if library_of(array) == "torch" and (array.is_complex() or array.is_quantized):
+            _refuse_dtype(array, name)
         return array
     if hasattr(array, "__dlpack__"):
         if array.__dlpack_device__()[0] == 1:
@@ -34,6 +37,17 @@ def recognised(array, name):
     if made.dtype.kind not in "biuf":
         raise TypeError(f"{name} must be an image or an array of numbers, and is a {type(array).__name__}")
     return made
+
+
+def require_memory(array, name):
+    """torch frees the memory of a tensor that is still there where its storage is resized."""
+    if library_of(array) != "torch" or array.numel() == 0:
+        return
+    if array.layout != sys.modules["torch"].strided:
+        raise TypeError(f"{name} is a tensor of the layout {array.layout}: give its to_dense()")
+    last = array.storage_offset() + sum((n - 1) * s for n, s in zip(array.shape, array.stride()))
+    if array.untyped_storage().nbytes() < (last + 1) * array.element_size():
+        raise ValueError(f"{name} is a tensor whose memory has been freed")
 
 
 def device_of(array):
@@ -88,10 +102,8 @@ def dense(array, kind, name):
     """The array itself where it is of that type ("float32", "int32") and without gaps, in whatever order; else a copy."""
     library = library_of(array)
     if library == "torch":
-        array = array.detach()
-        if array.is_complex() or array.is_sparse or array.is_quantized:
-            _refuse_dtype(array, name)
-        array = array.to(getattr(sys.modules["torch"], kind))
+        require_memory(array, name)
+        array = array.detach().to(getattr(sys.modules["torch"], kind))
         return array if _is_dense(array.shape, array.stride(), 1) else array.contiguous()
     if array.dtype.kind not in "biuf":
         _refuse_dtype(array, name)
@@ -127,6 +139,7 @@ def from_native(volume, like):
 def to_numpy(array):
     library = library_of(array)
     if library == "torch":
+        require_memory(array, "the image")
         return array.detach().cpu().numpy()
     if library == "cupy":
         return array.get()
@@ -169,3 +182,43 @@ def without_infinities(array):
         array = array.copy(order="K")
         array[~finite] = float("nan")
     return array, missing
+
+
+def _is_unsigned(array):
+    if library_of(array) == "torch":
+        return str(array.dtype).startswith(("torch.bool", "torch.uint"))
+    return array.dtype.kind in "bu"
+
+
+def padding(array):
+    """What apps/intensities.h says of CT's padding: its value, or None. The array stays where it is."""
+    if _is_unsigned(array):
+        return None
+    least = np.float32(smallest(array))
+    if not least < -1500:
+        return None
+    array = _as_float32(array)
+    others = array[array > float(least)]  # NaN is not
+    share = int((array == float(least)).sum()) / int(np.prod(tuple(array.shape)))
+    alone = 0 not in others.shape and np.float32(float(others.min())) - least >= 400
+    return least if alone and share >= 1e-3 else None
+
+
+def _as_float32(array):
+    """Itself where it is."""
+    if library_of(array) == "torch":
+        return array.detach().float()
+    return array.astype(np.float32, order="K", copy=False)
+
+
+def as_seen(array, background, clip, name):
+    """A copy as a registration looks at it, where it lies: voxels of the value `background` are NaN, the others cut to `clip`."""
+    seen = dense(array, "float32", name)
+    without = None if background is None else seen == float(background)
+    if library_of(array) == "torch":
+        seen = seen.clamp(*map(float, clip)) if clip else seen.clone()
+    else:
+        seen = seen.clip(*clip) if clip else seen.copy(order="K")
+    if without is not None:
+        seen[without] = float("nan")
+    return seen

@@ -1,7 +1,6 @@
 """Files that need nothing but numpy: NIfTI-1 images and displacement fields, ITK's affines (.mat, .tfm, .txt). In ITK's
 convention, as ANTs and FreeFlow's programs write them: LPS millimetres, fixed point to moving point."""
 
-import gzip
 import io
 import os
 import struct
@@ -68,7 +67,7 @@ def _read(path):
     if data[:2] == b"\x1f\x8b":
         try:
             data = _unzipped(data)
-        except (zlib.error, EOFError, gzip.BadGzipFile) as error:
+        except (zlib.error, EOFError) as error:
             raise OSError(f"cannot read '{path}': its compressed data are damaged or end early ({error})") from error
     header = _Header(data, path)
     count = int(np.prod([int(n) for n in header.shape], dtype=object))

@@ -116,6 +116,7 @@ class Image:
     def of(cls, given, name="image"):
         """An Image of an Image, a path, a nibabel or SimpleITK image, or an array (voxels of 1 mm)."""
         if isinstance(given, cls):
+            _arrays.require_memory(given.array, name)
             return given
         if isinstance(given, (str, os.PathLike)):
             return cls.read(given)

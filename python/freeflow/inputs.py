@@ -4,79 +4,55 @@ import os
 
 import numpy as np
 
-from . import _arrays
+from . import _arrays, _native
 from .image import Image
 from .transform import Transform
 
 
-class Inputs:
-    """What is registered: images as they came, and as the registration sees them."""
+class Side:
+    """One of the two images with its channels and its mask, as they came and as the registration sees them. Reads files;
+    the work of a registration does not change it."""
 
-    def __init__(self, fixed, moving, fixed_mask, moving_mask, background, clip):
-        self.warnings = []
-        self.fixed = _channels(fixed, "fixed")
-        self.moving = _channels(moving, "moving")
-        if len(self.fixed) != len(self.moving):
-            raise ValueError(
-                f"fixed has {len(self.fixed)} channels and moving {len(self.moving)}; each is compared with the one of its place"
-            )
-        named = {"fixed": [image._path for image in self.fixed], "moving": [image._path for image in self.moving]}
-        self.paths = {side: paths for side, paths in named.items() if all(paths)}
-        self.missing = {}
-        for side, name in ((self.fixed, "fixed"), (self.moving, "moving")):
-            for c, image in enumerate(side):
-                array, self.missing[name, c] = _arrays.without_infinities(image.array)
-                if self.missing[name, c] == np.prod(image.shape):
-                    raise ValueError(f"{name} has no voxel with a value")
-                side[c] = Image._placed(array, image._placement, name)
-        clip = _checked_clip(clip)
-        self._seen_fixed = [self._seen(i, "fixed", background, clip) for i in self.fixed]
-        self._seen_moving = [self._seen(i, "moving", background, clip) for i in self.moving]
-        self.fixed_mask = self._mask(fixed_mask, self.fixed[0], "fixed_mask")
-        self.moving_mask = self._mask(moving_mask, self.moving[0], "moving_mask")
+    def __init__(self, given, mask, name, background=None, clip=None):
+        self.name, self.warnings = name, []
+        self.images = _channels(given, name)
+        paths = [image._path for image in self.images]
+        self.paths = paths if all(paths) else None
+        self.missing = []
+        for c, image in enumerate(self.images):
+            array, missing = _arrays.without_infinities(image.array)
+            if missing == np.prod(image.shape):
+                raise ValueError(f"{name} has no voxel with a value")
+            self.missing.append(missing)
+            self.images[c] = Image._placed(array, image._placement, name)
+        background, clip = _checked_background(background), _checked_clip(clip)
+        self._seen = [self._seen_of(image, background, clip) for image in self.images]
+        self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
     def arrays(self):
-        named = {"fixed": self.fixed[0].array, "moving": self.moving[0].array}
-        for name in ("fixed", "moving"):
-            for c, image in enumerate(getattr(self, name)):
-                if c:
-                    named[f"{name}[{c}]"] = image.array
-            mask = getattr(self, name + "_mask")
-            if mask is not None:
-                named[name + "_mask"] = mask.array
+        named = {f"{self.name}[{c}]" if c else self.name: image.array for c, image in enumerate(self.images)}
+        if self.mask is not None:
+            named[self.name + "_mask"] = self.mask.array
         return named
 
-    def volumes(self, context):
-        channels = [
-            [image._volume(context, name) for image in side] for side, name in ((self._seen_fixed, "fixed"), (self._seen_moving, "moving"))
-        ]
-        masks = [None if mask is None else mask._volume(context) for mask in (self.fixed_mask, self.moving_mask)]
-        return (*channels, *masks)
+    def prepared(self, context):
+        """For registrations on that context: the compiled part's, which keeps what a registration makes of it."""
+        channels = [image._volume(context, self.name) for image in self._seen]
+        mask = None if self.mask is None else self.mask._volume(context)
+        return _native.PreparedImage.make(context._native, channels, mask, self.name)
 
-    def _seen(self, image, name, background, clip):
-        if _arrays.device_of(image.array) != "cpu":
-            if background is not None or clip is not None:
-                raise ValueError(
-                    f"background and clip are of images in host memory, and {name} lies on a GPU: "
-                    "set its voxels to NaN, or clamp them, there"
+    def _seen_of(self, image, background, clip):
+        if background is None:
+            background = _arrays.padding(image.array)
+            if background is not None:
+                self.warnings.append(
+                    f"{self.name} is padded with {background:.0f}, which counts as not measured; background names another value"
                 )
+        if background is None and clip is None:
             return image
-        voxels = image.numpy()
-        value = background
-        if value is None:
-            value = find_padding(voxels)
-            if value is not None:
-                self.warnings.append(f"{name} is padded with {value:.0f}, which counts as not measured; background names another value")
-        if value is None and clip is None:
-            return image
-        seen = voxels.astype(np.float32, order="K", copy=True)
-        if clip is not None:
-            np.clip(seen, *clip, out=seen)
-        if value is not None:
-            seen[voxels == np.float32(value)] = np.nan
-        return Image._placed(seen, image._placement, name)
+        return Image._placed(_arrays.as_seen(image.array, background, clip, self.name), image._placement, self.name)
 
-    def _mask(self, mask, image, name):
+    def _mask_of(self, mask, image, name):
         if mask is None:
             return None
         if not isinstance(mask, (Image, str, os.PathLike)) and _arrays.library_of(mask):
@@ -102,6 +78,31 @@ class Inputs:
         return Image._placed(array, image._placement, name)
 
 
+class Inputs:
+    """The two images of a registration. What was read for another one may be given again."""
+
+    def __init__(self, fixed, moving):
+        self._fixed, self._moving = fixed, moving
+        if len(fixed.images) != len(moving.images):
+            raise ValueError(
+                f"fixed has {len(fixed.images)} channels and moving {len(moving.images)}; each is compared with the one of its place"
+            )
+        self.warnings = fixed.warnings + moving.warnings
+
+    sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
+    fixed = property(lambda self: self._fixed.images)
+    moving = property(lambda self: self._moving.images)
+    fixed_mask = property(lambda self: self._fixed.mask)
+    moving_mask = property(lambda self: self._moving.mask)
+
+    @property
+    def paths(self):
+        return {name: side.paths for name, side in self.sides.items() if side.paths}
+
+    def arrays(self):
+        return {**self._fixed.arrays(), **self._moving.arrays()}
+
+
 def _channels(given, name):
     if (
         isinstance(given, (list, tuple))
@@ -121,6 +122,7 @@ def _channels(given, name):
         if _strided(array, images[0].array):
             array = _as_laid_out(array, images[0].array)
         images[c] = Image._placed(array, images[0]._placement, name)
+        images[c]._path = image._path
     return images
 
 
@@ -142,6 +144,15 @@ def _as_laid_out(array, like):
     return array.transpose(order).copy(order="C").transpose(back)
 
 
+def _checked_background(background):
+    if background is None:
+        return None
+    try:
+        return np.float32(float(background))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"background must be a number, and is {background!r}") from error
+
+
 def _checked_clip(clip):
     if clip is None:
         return None
@@ -152,19 +163,6 @@ def _checked_clip(clip):
     if not (np.isfinite([low, high]).all() and low < high):
         raise ValueError(f"clip must be (low, high) with low < high, and is {clip}")
     return np.float32(low), np.float32(high)
-
-
-def find_padding(voxels):
-    """What apps/intensities.h says of CT's padding."""
-    if voxels.dtype == bool or voxels.dtype.kind == "u":
-        return None
-    least = np.float32(_arrays.smallest(voxels))
-    if not least < -1500:
-        return None
-    others = voxels[voxels > least]
-    share = np.count_nonzero(voxels == least) / voxels.size
-    alone = others.size > 0 and np.float32(others.min()) - least >= 400
-    return float(least) if alone and share >= 1e-3 else None
 
 
 def start_of(init, inputs, context):

@@ -1,9 +1,6 @@
 """Files that appear all or not at all."""
 
-import json
 import os
-import tempfile
-from datetime import datetime, timezone
 
 _WORDS = ("warp", "inverse", "warped", "inversewarped", "report")
 _KINDS = {
@@ -27,6 +24,13 @@ def chosen(words):
     return found
 
 
+def peak_host_bytes():
+    """Of the whole process so far."""
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
 class OutputSet:
     """Names behind a prefix, written beside their places and moved there by commit()."""
 
@@ -36,6 +40,8 @@ class OutputSet:
         self._names = []
 
     def __enter__(self):
+        import tempfile  # here, as json and datetime below: `import freeflow` shall not wait for them
+
         os.makedirs(self._folder, exist_ok=True)
         self._staging = tempfile.TemporaryDirectory(prefix=".freeflow-", dir=self._folder)
         return self
@@ -50,6 +56,9 @@ class OutputSet:
 
     def write_report(self, report):
         """PREFIXreport.json, as the last file, with the date and the files beside it: `regtool report PREFIX` draws its page."""
+        import json
+        from datetime import datetime, timezone
+
         with open(self.file("report.json"), "w", encoding="utf-8") as file:
             date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
             json.dump({**report, "date": date, "outputs": self._listed()}, file, indent=1, default=str)

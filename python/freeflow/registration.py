@@ -7,10 +7,9 @@ import warnings
 import numpy as np
 
 from . import _arrays, _native, files, outputs
-from ._native import RegistrationError
-from .context import Context, context_for
+from .context import context_for
 from .image import Image
-from .inputs import Inputs, middle, said_of_rotation, start_of
+from .inputs import Inputs, Side, middle, said_of_rotation, start_of
 from .progress import callback_of
 from .transform import Transform, write_field
 
@@ -47,7 +46,7 @@ def register(
     fixed_mask, moving_mask: voxels above 0.5 count; on the grids of their images.
     init: where to start: "identity", "center" (the grids' middles meet), "moments" (centres of mass), or a Transform.
     background: the value of voxels that were not measured; CT's padding below -1500 is found by itself.
-    clip: (low, high), to which intensities are cut while registering. Both of images in host memory.
+    clip: (low, high), to which intensities are cut while registering.
     interpolation: "linear" or "cubic", of the warped images.
     context, device, threads: where; by default where the arrays lie, numpy's on the first GPU if there is one.
     progress: True (tqdm where it is installed), or a function (stage, level, levels, iteration, iterations, cost) that
@@ -59,33 +58,48 @@ def register(
     Raises ValueError or TypeError naming the argument, RegistrationError where images have no content or do not overlap,
     DeviceError, KeyboardInterrupt.
     """
-    if model not in _LINEAR + _NONRIGID:
-        raise ValueError(f"model {model!r} is not one of {', '.join(_NONRIGID + _LINEAR)}")
-    if interpolation not in ("linear", "cubic"):
-        raise ValueError(f"interpolation {interpolation!r} is not one of linear, cubic")
     start = time.perf_counter()
-    inputs = Inputs(fixed, moving, fixed_mask, moving_mask, background, clip)
+    call = Call(model, similarity=similarity, init=init, interpolation=interpolation, progress=progress, **options)
+    inputs = Inputs(Side(fixed, fixed_mask, "fixed", background, clip), Side(moving, moving_mask, "moving", background, clip))
     context = context_for(inputs.arrays(), context, device, threads)
-    if similarity is not None:
-        options["similarity"] = similarity
-    if isinstance(init, Transform) and not init.is_affine and model in _LINEAR:
-        raise ValueError("init has a displacement field, and a linear registration starts from an affine")
-    affine, field = start_of(init, inputs, context)
-    volumes = inputs.volumes(context)
-    callback, close = callback_of(progress)
-    reading = time.perf_counter() - start
-    try:
-        if model in _LINEAR:
-            forward, back, report = _native.register_linear(context._native, *volumes, model, options, affine, callback)
-        else:
-            forward, back, report = _native.register_nonrigid(context._native, *volumes, model, options, affine, field, callback)
-    finally:
-        close()
-    inputs.warnings += said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
-    for sentence in inputs.warnings + report["warnings"]:
-        warnings.warn(sentence, stacklevel=2)
-    report["seconds"] = {"reading": reading, **report["seconds"]}
-    return Registration(inputs, context, forward, back, _opened(model, options, context, inputs, report), interpolation)
+    images = [side.prepared(context) for side in inputs.sides.values()]
+    return call.run(inputs, images, context, time.perf_counter() - start, stacklevel=3)
+
+
+class Call:
+    """What is asked of a registration, apart from its images and its device. Raises ValueError for a wrong word."""
+
+    def __init__(self, model, *, similarity=None, init="identity", interpolation="linear", progress=None, **options):
+        if model not in _LINEAR + _NONRIGID:
+            raise ValueError(f"model {model!r} is not one of {', '.join(_NONRIGID + _LINEAR)}")
+        if interpolation not in ("linear", "cubic"):
+            raise ValueError(f"interpolation {interpolation!r} is not one of linear, cubic")
+        if isinstance(init, Transform) and not init.is_affine and model in _LINEAR:
+            raise ValueError("init has a displacement field, and a linear registration starts from an affine")
+        self._model, self._init, self._interpolation, self._progress = model, init, interpolation, progress
+        self._options = options if similarity is None else {**options, "similarity": similarity}
+
+    def run(self, inputs, images, context, reading_seconds, stacklevel):
+        """images: the sides of the inputs, prepared on the context."""
+        model, options = self._model, self._options
+        affine, field = start_of(self._init, inputs, context)
+        callback, close = callback_of(self._progress)
+        try:
+            if model in _LINEAR:
+                forward, back, report = _native.register_linear(context._native, *images, model, options, affine, callback)
+            else:
+                forward, back, report = _native.register_nonrigid(context._native, *images, model, options, affine, field, callback)
+        finally:
+            close()
+        said = inputs.warnings + said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
+        report["warnings"] = said + report["warnings"]
+        for sentence in report["warnings"]:
+            warnings.warn(sentence, stacklevel=stacklevel)
+        report["seconds"] = {"reading": reading_seconds, **report["seconds"]}
+        report["memory_bytes"]["peak_host"] = outputs.peak_host_bytes()
+        report = _opened(model, options, context, inputs, report)
+        back = back if model in _LINEAR else _OwnInverse(back, report)
+        return Registration(inputs, context, forward, back, report, self._interpolation)
 
 
 def _geometry(image, missing):
@@ -106,26 +120,64 @@ def _opened(model, options, context, inputs, report):
         "version": _native.version,
         "options": {"model": model, **options},
         "device": {"name": context.device, "description": context.description, "threads": context.threads},
-        "fixed": _geometry(inputs.fixed[0], inputs.missing["fixed", 0]),
-        "moving": _geometry(inputs.moving[0], inputs.missing["moving", 0]),
+        **{name: _geometry(side.images[0], side.missing[0]) for name, side in inputs.sides.items()},
     }
-    sentences = inputs.warnings + report.pop("warnings")
-    return {**opening, "warnings": sentences, **report}
+    weights = report.pop("channel_weights")
+    if len(weights) > 1:
+        opening["channels"] = [_channel(inputs, c, weight) for c, weight in enumerate(weights)]
+    opening["warnings"] = report.pop("warnings")
+    return {**opening, **report}
+
+
+def _channel(inputs, c, weight):
+    paths = {name: side.paths[c] if side.paths else None for name, side in inputs.sides.items()}
+    missing = {f"{name}_voxels_without_value": side.missing[c] for name, side in inputs.sides.items()}
+    return {**paths, "weight": weight, **missing}
+
+
+class _OwnInverse:
+    """The inverse of a displacement, computed when it is first called for; then the report tells of it."""
+
+    def __init__(self, late, report):
+        self._late, self._report, self._found = late, report, None
+
+    def __call__(self):
+        # Two threads at once may both compute it: a lock held while the context is waited for could hold up its owner.
+        late = self._late
+        if self._found is None:
+            found, figures = late.compute()
+            self._report["seconds"].update(figures.pop("seconds"))
+            self._report.update(figures)
+            self._found, self._late = found, None
+        return self._found
 
 
 class Registration:
     """What a registration found.
 
-    transform: of fixed points to moving points (Transform); transform.inverse() is the registration's own inverse.
-    report: dict with the programs' keys: per level and iteration the cost, seconds, log-Jacobian statistics, folds,
-        inverse residual, overlap, warnings.
+    transform: of fixed points to moving points (Transform); transform.inverse() is the registration's own inverse,
+        computed when it or what needs it is first asked for.
     """
 
     def __init__(self, inputs, context, forward, back, report, interpolation):
         self._inputs, self._context, self._interpolation = inputs, context, interpolation
-        self.transform = Transform(forward, back)
-        self.report = report
+        self.transform = Transform(forward, back if callable(back) else lambda: back)
+        self._report = report
         self._warped = self._inverse_warped = None
+
+    @property
+    def report(self):
+        """A dict with the programs' keys: per level and iteration the cost, seconds, log-Jacobian statistics, folds, overlap,
+        warnings; normalised mutual information before, after the affine and in the end, and the range of the displacement,
+        which are computed when the report is first asked for; of the inverse once there is one."""
+        if "similarity" not in self._report:
+            start = time.perf_counter()
+            images = [image._volume(self._context) for image in (self.fixed, self.moving)]
+            mask = self._inputs.fixed_mask
+            figures = _native.figures(self.transform._native, *images, None if mask is None else mask._volume(self._context))
+            self._report["seconds"]["report"] = time.perf_counter() - start
+            self._report.update(figures)
+        return self._report
 
     @property
     def fixed(self):
@@ -161,7 +213,7 @@ class Registration:
     @property
     def inverse_warped_channels(self):
         if self._inverse_warped is None:
-            back = self.transform._inverse
+            back = self.transform._inverse()
             self._inverse_warped = self._carry(back.warped if back.is_affine else back.apply, self._inputs.fixed, self.moving)
         return self._inverse_warped
 
@@ -187,14 +239,15 @@ class Registration:
         warps). what: "all", or some of "warp,inverse,warped,inversewarped,report". Missing folders are made. Returns the
         paths."""
         chosen = outputs.chosen(what)
+        start = time.perf_counter()
         with outputs.OutputSet(os.fspath(prefix)) as out:
             parts = self.transform._native.parts()
-            center = middle(self.fixed) if len(parts) > 1 else self.report["linear"]["center_mm_lps"]
+            center = middle(self.fixed) if len(parts) > 1 else self._report["linear"]["center_mm_lps"]
             files.write_itk_affine(out.file("0GenericAffine.mat"), np.array(parts[-1]), center)
             if len(parts) > 1 and "warp" in chosen:
                 write_field(out.file("1Warp.nii.gz"), parts[1])
             if len(parts) > 1 and "inverse" in chosen:
-                write_field(out.file("1InverseWarp.nii.gz"), self.transform._inverse.parts()[1])
+                write_field(out.file("1InverseWarp.nii.gz"), self.transform._inverse().parts()[1])
             for word, name, images in (
                 ("warped", "Warped", "warped_channels"),
                 ("inversewarped", "InverseWarped", "inverse_warped_channels"),
@@ -203,44 +256,14 @@ class Registration:
                     for c, image in enumerate(getattr(self, images)):
                         image.write(out.file(f"{name}{c + 1 if c else ''}.nii.gz"))
             if "report" in chosen:
-                out.write_report({**self.report, "inputs": {"folder": os.getcwd(), **self._inputs.paths}})
+                out.write_report(self._report_of_files(start))
             return out.commit()
 
+    def _report_of_files(self, writing_since):
+        written = time.perf_counter() - writing_since
+        report = self.report
+        seconds = {**report["seconds"], "writing": written}
+        return {**report, "seconds": seconds, "inputs": {"folder": os.getcwd(), **self._inputs.paths}}
+
     def __repr__(self):
-        return f"<freeflow.Registration {self.report['options']['model']}, fixed {self.fixed!r}>"
-
-
-def register_many(pairs, model="flow", *, keep_going=False, context=None, device="auto", threads=0, progress=None, **arguments):
-    """Registers one pair after the other and yields a Registration for each, with one context and its memory.
-
-    pairs: an iterable of (fixed, moving), or of dicts of register()'s arguments (fixed, moving, fixed_mask, init ...).
-    keep_going: a pair that fails yields its exception, and the next one follows; else it is raised.
-    progress: a function (done, result), called after each pair; True: tqdm where it is installed.
-    """
-    pairs = list(pairs) if not hasattr(pairs, "__len__") else pairs
-    shared = context or (Context(device, threads=threads) if device != "auto" or threads else None)
-    return _run_many(_counted(pairs, progress), model, keep_going, shared, progress if callable(progress) else None, arguments)
-
-
-def _counted(pairs, progress):
-    if progress is not True:
-        return pairs
-    try:
-        from tqdm.auto import tqdm
-    except ImportError:
-        return pairs
-    return tqdm(pairs, desc="registrations")
-
-
-def _run_many(pairs, model, keep_going, context, tell, arguments):
-    for done, pair in enumerate(pairs, 1):
-        given = dict(pair) if isinstance(pair, dict) else dict(zip(("fixed", "moving"), pair, strict=True))
-        try:
-            result = register(model=model, context=context, **{**arguments, **given})
-        except (ValueError, TypeError, OSError, RegistrationError) as error:
-            if not keep_going:
-                raise
-            result = error
-        if tell:
-            tell(done, result)
-        yield result
+        return f"<freeflow.Registration {self._report['options']['model']}, fixed {self.fixed!r}>"

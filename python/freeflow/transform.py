@@ -36,7 +36,7 @@ class Transform:
 
     def __init__(self, native, inverse=None):
         self._native = native
-        self._inverse = inverse  # of the registration, where there is one
+        self._inverse = inverse  # what gives the registration's own, where there is one
 
     @classmethod
     def affine(cls, matrix_ras, *, context=None):
@@ -123,10 +123,10 @@ class Transform:
         return flipped(np.array(self._native.affine_part_lps))
 
     def inverse(self):
-        """Moving points to fixed points; fields are inverted on their own grids. What a registration found has its own."""
-        if self._inverse is not None:
-            return Transform(self._inverse, self._native)
-        return Transform(self._native.inverse(), self._native)
+        """Moving points to fixed points; fields are inverted on their own grids. What a registration found has its own inverse,
+        which is computed when it is first asked for."""
+        there = self._native
+        return Transform(self._inverse() if self._inverse else there.inverse(), lambda: there)
 
     def _placed(self, image, name):
         """The transform where the image is: affines go anywhere."""

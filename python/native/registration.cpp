@@ -1,5 +1,6 @@
 #include <freeflow/python/native/registration.h>
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include <freeflow/python/native/options.h>
 #include <freeflow/python/native/report.h>
 #include <freeflow/python/native/transform.h>
+#include <freeflow/registration/levels/inverse.h>
 
 namespace nb = nanobind;
 
@@ -22,103 +24,186 @@ namespace freeflow::python {
 
 namespace {
 
-/// What is registered. Channels and masks are lent: the caller holds them.
-struct Images {
-  std::vector<Volume<float>> fixed, moving;
-  Volume<float> fixed_mask, moving_mask;
-  MemoryAxes axes = {0, 1, 2};  ///< of the fixed image
-
-  Masks masks() const {
-    return {fixed_mask.empty() ? nullptr : &fixed_mask,
-            moving_mask.empty() ? nullptr : &moving_mask};
-  }
+/// An image that registrations share, with the volumes that it refers to.
+struct PyPreparedImage {
+  SharedContext context;
+  nb::list volumes;  ///< before what refers to them
+  PreparedImage image;
+  MemoryAxes axes = {0, 1, 2};  ///< of the first channel
 };
 
-std::vector<Volume<float>> lent(const nb::list& channels) {
-  std::vector<Volume<float>> out;
-  for (nb::handle channel : channels)
-    out.push_back(nb::cast<const PyVolume<float>&>(channel).voxels.lend());
-  return out;
-}
-
-Volume<float> lent_or_none(nb::handle mask) {
-  return mask.is_none() ? Volume<float>() : nb::cast<const PyVolume<float>&>(mask).voxels.lend();
-}
-
-Images images_of(const nb::list& fixed, const nb::list& moving, nb::handle fixed_mask,
-                 nb::handle moving_mask) {
-  Images images{lent(fixed), lent(moving), lent_or_none(fixed_mask), lent_or_none(moving_mask)};
-  require(!images.fixed.empty(), "fixed has no channels");
-  const nb::object first = fixed[0];
-  images.axes = nb::cast<const PyVolume<float>&>(first).axes;
-  return images;
+/// `side` is fixed or moving.
+PyPreparedImage prepared(const SharedContext& context, const nb::list& channels, nb::handle mask,
+                         const std::string& side) {
+  require(nb::len(channels) > 0, side + " has no channels");
+  nb::list kept;
+  std::vector<Volume<float>> lent;
+  for (nb::handle channel : channels) {
+    lent.push_back(nb::cast<const PyVolume<float>&>(channel).voxels.lend());
+    kept.append(channel);
+  }
+  Volume<float> lent_mask;
+  if (!mask.is_none()) {
+    lent_mask = nb::cast<const PyVolume<float>&>(mask).voxels.lend();
+    kept.append(mask);
+  }
+  const MemoryAxes axes = nb::cast<const PyVolume<float>&>(nb::object(kept[0])).axes;
+  const char* const what = side == "fixed" ? "the fixed image" : "the moving image";
+  return {context, kept, PreparedImage(std::move(lent), std::move(lent_mask), what), axes};
 }
 
 LevelOptions& levels_of(NonrigidModel& model) {
   return std::visit([](auto& o) -> LevelOptions& { return o; }, model);
 }
 
-/// x -> affine(x + u(x)), and the way back: y -> w + v(w), w = affine^-1(y).
+bool is_symmetric(const NonrigidModel& model) {
+  return std::visit(
+      [](const auto& o) {
+        if constexpr (requires { o.symmetric; })
+          return o.symmetric;
+        else
+          return false;
+      },
+      model);
+}
+
+/// x -> affine(x + u(x))
 PyTransform forward(const SharedContext& context, RegistrationResult& r, const MemoryAxes& axes) {
   return {context, Transform(std::move(r.displacement), r.affine), {axes}};
 }
-PyTransform back(const SharedContext& context, RegistrationResult& r, const MemoryAxes& axes) {
-  Transform chain(r.affine.inverse());
-  chain.then(std::move(r.inverse->field));
-  return {context, std::move(chain), {axes}};
+
+/// What a registration's own inverse is computed from, once it is asked for.
+struct LateInverse {
+  SharedContext context;
+  std::shared_ptr<const DisplacementField> displacement;
+  DisplacementField velocity;  ///< of a symmetric model
+  UnfoldResult unfolding;
+  Eigen::Affine3d affine;
+  bool symmetric = false;
+  MemoryAxes axes = {0, 1, 2};
+};
+
+/// `there` is the transform that has taken the result's displacement.
+LateInverse inverse_for_later(const PyTransform& there, RegistrationResult& r, bool symmetric) {
+  return {there.context,
+          there.chain.links()[0].field,
+          symmetric ? std::move(r.velocity) : DisplacementField(),
+          r.unfolding,
+          r.affine,
+          symmetric,
+          there.axes[0]};
 }
 
-/// (transform, inverse, report)
-nb::tuple register_nonrigid(const SharedContext& context, const nb::list& fixed,
-                            const nb::list& moving, nb::handle fixed_mask, nb::handle moving_mask,
-                            const std::string& model, const nb::dict& options, const Matrix& affine,
-                            nb::handle displacement, const nb::object& progress) {
-  const Images images = images_of(fixed, moving, fixed_mask, moving_mask);
+/// (inverse, report): y -> w + v(w), w = affine^-1(y), and what there is to say of it.
+nb::tuple compute(const LateInverse& late) {
+  RegistrationResult result;
+  result.displacement = late.displacement->lend();
+  result.velocity = late.velocity.lend();
+  result.unfolding = late.unfolding;
+  observed(nb::none(), [&](PyObserver& watch) {
+    on(*late.context,
+       [&](Context& ctx) { add_inverse(ctx, result, late.symmetric, watch.stop_request()); });
+  });
+  const nb::dict report = report_of_inverse(result);
+  Transform chain(late.affine.inverse());
+  chain.then(std::move(result.inverse->field));
+  return nb::make_tuple(PyTransform{late.context, std::move(chain), {late.axes}}, report);
+}
+
+/// Runs a registration, in whose report its memory stands.
+template <class Register>
+auto counted(PyContext& context, std::size_t& peak_bytes, const Register& run) {
+  return on(context, [&](Context& ctx) {
+    ctx.reset_peak();
+    auto result = run(ctx);
+    peak_bytes = ctx.statistics().peak_bytes;
+    return result;
+  });
+}
+
+/// What a report says beside the library's result.
+template <class Result>
+nb::dict whole_report_of(const Result& result, const SimilarityChoice& similarity,
+                         const PyPreparedImage& fixed, std::size_t peak_bytes) {
+  nb::dict report = report_of(result), memory;
+  memory["peak_device"] = peak_bytes;
+  report["memory_bytes"] = memory;
+  report["channel_weights"] = weights_of(similarity, fixed.image.channels());
+  return report;
+}
+
+/// (transform, LateInverse, report)
+nb::tuple register_nonrigid(const SharedContext& context, PyPreparedImage& fixed,
+                            PyPreparedImage& moving, const std::string& model,
+                            const nb::dict& options, const Matrix& affine, nb::handle displacement,
+                            const nb::object& progress) {
   RegistrationOptions o = registration_options(model, options);
   LevelOptions& levels = levels_of(o.model);
   levels.initial = affine_of(affine, "init");
-  levels.with_inverse = true;
   if (!displacement.is_none())
     levels.initial_displacement = nb::cast<const PyField&>(displacement).field.get();
+  std::size_t peak_bytes = 0;
   RegistrationResult result = observed(progress, [&](PyObserver& watch) {
-    return on(*context, [&](Context& ctx) {
-      return register_images(ctx, images.fixed, images.moving, o, images.masks(), &watch);
+    return counted(*context, peak_bytes, [&](Context& ctx) {
+      return register_images(ctx, fixed.image, moving.image, o, &watch);
     });
   });
-  const nb::dict report = report_of(result);
-  return nb::make_tuple(forward(context, result, images.axes), back(context, result, images.axes),
-                        report);
+  const nb::dict report = whole_report_of(result, levels.similarity, fixed, peak_bytes);
+  const PyTransform there = forward(context, result, fixed.axes);
+  return nb::make_tuple(there, inverse_for_later(there, result, is_symmetric(o.model)), report);
 }
 
 /// (transform, inverse, report)
-nb::tuple register_affinely(const SharedContext& context, const nb::list& fixed,
-                            const nb::list& moving, nb::handle fixed_mask, nb::handle moving_mask,
-                            const std::string& model, const nb::dict& options, const Matrix& affine,
+nb::tuple register_affinely(const SharedContext& context, PyPreparedImage& fixed,
+                            PyPreparedImage& moving, const std::string& model,
+                            const nb::dict& options, const Matrix& affine,
                             const nb::object& progress) {
-  const Images images = images_of(fixed, moving, fixed_mask, moving_mask);
   LinearOptions o = linear_options(model, options);
   o.initial = affine_of(affine, "init");
+  std::size_t peak_bytes = 0;
   const LinearResult result = observed(progress, [&](PyObserver& watch) {
-    return on(*context, [&](Context& ctx) {
-      return register_linear(ctx, images.fixed, images.moving, o, images.masks(), &watch);
+    return counted(*context, peak_bytes, [&](Context& ctx) {
+      return register_linear(ctx, fixed.image, moving.image, o, &watch);
     });
   });
   return nb::make_tuple(
       PyTransform{context, Transform(result.affine), {}},
       PyTransform{context, Transform(Eigen::Affine3d(result.affine.inverse())), {}},
-      report_of(result));
+      whole_report_of(result, o.similarity, fixed, peak_bytes));
+}
+
+/// Of images as they came; the mask is None or one of the fixed image.
+nb::dict figures(const PyTransform& there, const PyVolume<float>& fixed,
+                 const PyVolume<float>& moving, nb::handle mask) {
+  const bool affine = there.chain.is_affine();
+  const DisplacementField* const field = affine ? nullptr : there.chain.links()[0].field.get();
+  const Eigen::Affine3d& world = affine ? there.chain.first() : there.chain.links()[0].after;
+  const auto* const given = mask.is_none() ? nullptr : &nb::cast<const PyVolume<float>&>(mask);
+  Similarities found;
+  DisplacementRange range;
+  on(*there.context, [&](Context& ctx) {
+    const std::vector<float> inside = given ? given->voxels.to_host(ctx) : std::vector<float>();
+    found = similarities(ctx, fixed.voxels, moving.voxels, world, field, given ? &inside : nullptr);
+    if (field) range = displacement_range(ctx, *field);
+  });
+  return report_of(found, field ? &range : nullptr);
 }
 
 }  // namespace
 
 void bind_registration(nb::module_& m) {
+  nb::class_<PyPreparedImage>(m, "PreparedImage")
+      .def_static("make", &prepared, nb::arg("context"), nb::arg("channels"),
+                  nb::arg("mask").none(), nb::arg("side"));
+  nb::class_<LateInverse>(m, "LateInverse").def("compute", &compute);
   m.def("register_nonrigid", &register_nonrigid, nb::arg("context"), nb::arg("fixed"),
-        nb::arg("moving"), nb::arg("fixed_mask").none(), nb::arg("moving_mask").none(),
-        nb::arg("model"), nb::arg("options"), nb::arg("affine_lps"), nb::arg("displacement").none(),
-        nb::arg("progress").none());
+        nb::arg("moving"), nb::arg("model"), nb::arg("options"), nb::arg("affine_lps"),
+        nb::arg("displacement").none(), nb::arg("progress").none());
   m.def("register_linear", &register_affinely, nb::arg("context"), nb::arg("fixed"),
-        nb::arg("moving"), nb::arg("fixed_mask").none(), nb::arg("moving_mask").none(),
-        nb::arg("model"), nb::arg("options"), nb::arg("affine_lps"), nb::arg("progress").none());
+        nb::arg("moving"), nb::arg("model"), nb::arg("options"), nb::arg("affine_lps"),
+        nb::arg("progress").none());
+  m.def("figures", &figures, nb::arg("transform"), nb::arg("fixed"), nb::arg("moving"),
+        nb::arg("mask").none());
   m.def("option_names", &option_names, nb::arg("model"));
 }
 

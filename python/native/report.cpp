@@ -44,6 +44,7 @@ nb::list levels_of(const std::vector<LevelRecord>& levels) {
     entry["level"] = level.level + 1;
     entry["grid"] = grid;
     entry["seconds"] = level.seconds;
+    entry["iterations_at_most"] = level.max_iterations;
     entry["evaluations"] = level.evaluations;
     if (level.regriddings > 0) entry["regriddings"] = level.regriddings;
     entry["stopped_because"] = level.stopped_because;
@@ -127,6 +128,7 @@ nb::dict report_of(const RegistrationResult& r) {
   nb::list warnings = list_of(r.warnings);
   out["levels"] = levels_of(r.levels);
   seconds["linear"] = r.linear ? r.linear->seconds : 0.0;
+  seconds["start"] = r.start ? r.start->seconds : 0.0;
   seconds["nonrigid"] = r.nonrigid_seconds;
   seconds["inverting"] = r.inverse_seconds;
   out["seconds"] = seconds;
@@ -140,12 +142,45 @@ nb::dict report_of(const RegistrationResult& r) {
   out["warnings"] = warnings;
   if (r.start) out["start"] = start_part(*r.start);
   out["jacobian"] = jacobian_part(r);
-  if (r.inverse) {
-    nb::dict residual;
-    residual["mean"] = r.inverse->residual.mean_voxels;
-    residual["max"] = r.inverse->residual.max_voxels;
-    out["inverse_residual_voxels"] = residual;
-  }
+  return out;
+}
+
+nb::dict report_of(const Similarities& s, const DisplacementRange* range) {
+  const auto or_none = [](const std::optional<double>& value) {
+    return value ? nb::object(nb::float_(*value)) : nb::none();
+  };
+  nb::dict out, similarity;
+  similarity["measure"] = "nmi";
+  similarity["before"] = or_none(s.before);
+  similarity["affine"] = or_none(s.affine);
+  similarity["after"] = or_none(s.after);
+  out["similarity"] = similarity;
+  if (!range) return out;
+  nb::dict lengths;
+  lengths["mean"] = range->mean_mm;
+  lengths["p99"] = range->p99_mm;
+  lengths["max"] = range->max_mm;
+  out["displacement_mm"] = lengths;
+  return out;
+}
+
+nb::list weights_of(const SimilarityChoice& similarity, std::size_t channels) {
+  nb::list out;
+  for (const double weight : similarity.weights_of(channels)) out.append(weight);
+  return out;
+}
+
+nb::dict report_of_inverse(const RegistrationResult& r) {
+  nb::dict out, residual, unfolding, seconds;
+  residual["mean"] = r.inverse->residual.mean_voxels;
+  residual["max"] = r.inverse->residual.max_voxels;
+  unfolding["below_bound_before"] = r.inverse_unfolding.voxels_before;
+  unfolding["below_bound_after"] = r.inverse_unfolding.voxels_after;
+  unfolding["rounds"] = r.inverse_unfolding.rounds;
+  seconds["inverting"] = r.inverse_seconds;
+  out["inverse_residual_voxels"] = residual;
+  out["inverse_unfolding"] = unfolding;
+  out["seconds"] = seconds;
   return out;
 }
 

@@ -117,6 +117,21 @@ def test_padding_is_left_out_with_a_warning():
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
 
 
+def test_background_and_clip_are_of_what_float32_holds():
+    """A value that float32 rounds is found in arrays of double, too; NaN stays."""
+    images = [brain(s).astype("f8") for s in (0, 1)]
+    for image in images:
+        image[:3] = -2000.1
+        image[-1] = np.nan
+    given = freeflow.register(*images, levels=1, iterations=2, background=-2000.1, clip=(5, 90), device="cpu")
+    seen = [np.where(i == -2000.1, np.nan, np.clip(i, 5, 90)).astype("f4") for i in images]
+    same = freeflow.register(*seen, levels=1, iterations=2, background=12345, device="cpu")
+    assert np.array_equal(given.transform.numpy(), same.transform.numpy())
+    with pytest.warns(UserWarning, match="fixed is padded with -2000"):
+        found = freeflow.register(*images, levels=1, iterations=2, clip=(5, 90), device="cpu")
+    assert np.array_equal(found.transform.numpy(), same.transform.numpy())
+
+
 @pytest.fixture
 def torch():
     return pytest.importorskip("torch")
@@ -133,3 +148,50 @@ def test_torch_tensors_are_used_in_place(torch):
         freeflow.register(torch.zeros((4, 4, 4), dtype=torch.complex64), tensor)
     out = result.transform.apply(freeflow.Image(torch.ones(tensor.shape, dtype=torch.int64)))
     assert out.array.dtype == torch.int64
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int16"])
+def test_padding_background_and_clip_of_tensors(torch, kind):
+    padded = [np.where(np.arange(36)[:, None, None] < 3, -2000, brain(s).round()).astype(kind) for s in (0, 1)]
+    tensors = [torch.from_numpy(a) for a in padded]
+    arguments = {"levels": 1, "iterations": 2, "clip": (5, 90), "device": "cpu"}
+    for more in ({}, {"background": -2000}):
+        bits = [freeflow.register(*images, **arguments, **more).transform.numpy() for images in (padded, tensors)]
+        assert np.array_equal(*bits)
+    assert all(np.array_equal(t.numpy(), a) for t, a in zip(tensors, padded))
+    with pytest.warns(UserWarning, match="moving is padded with -2000"):
+        freeflow.register(*tensors, **arguments)
+
+
+def test_tensors_that_hold_nothing_are_refused(torch):
+    good = torch.from_numpy(brain(0))
+    freed = torch.from_numpy(np.ascontiguousarray(brain(0))).clone()
+    freed.untyped_storage().resize_(0)
+    sparse = good.contiguous().to_sparse()
+    labels = good.to(torch.int64)
+    labels.untyped_storage().resize_(100)
+    transform = freeflow.Transform.identity()
+    for call in (
+        lambda: freeflow.register(freed, good),
+        lambda: freeflow.register([good, good], [good, freed]),
+        lambda: freeflow.register(good, good, moving_mask=freed),
+        lambda: freeflow.Image(freed, AFFINE),
+        lambda: transform.apply(freed),
+        lambda: transform.apply(labels),
+        lambda: freeflow.denoise_surface(freed),
+    ):
+        with pytest.raises(ValueError, match="memory has been freed"):
+            call()
+    with pytest.raises(TypeError, match="moving is a tensor of the layout torch.sparse_coo"):
+        freeflow.register(good, sparse)
+
+
+def test_a_tensor_freed_after_it_was_given_is_refused(torch):
+    given = torch.from_numpy(np.ascontiguousarray(brain(0))).clone()
+    image = freeflow.Image(given, AFFINE)
+    result = freeflow.register(brain(1), given, levels=1, iterations=1, device="cpu")
+    given.untyped_storage().resize_(0)
+    with pytest.raises(ValueError, match="memory has been freed"):
+        freeflow.register(image, image)
+    with pytest.raises(ValueError, match="memory has been freed"):
+        result.warped  # computed when asked for
