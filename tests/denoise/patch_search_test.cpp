@@ -8,6 +8,7 @@
 #include <freeflow/denoise/patch_search/distance_body.h>
 
 #include "denoise/patches.h"
+#include "reference/patch_search.h"
 #include "support/chosen_schemes.h"
 #include "support/devices.h"
 
@@ -16,7 +17,7 @@ namespace {
 
 using namespace test;
 
-/// Exhaustive, by the distance that decides.
+/// Exhaustive, by the distance that decides: for the very neighbours, ties included.
 Neighbours exhaustive(const std::vector<float>& values, int length, int m) {
   const int stride = PatchView::stride_of(length), count = int(values.size() / std::size_t(stride));
   Neighbours found;
@@ -34,6 +35,19 @@ Neighbours exhaustive(const std::vector<float>& values, int length, int m) {
     }
   }
   return found;
+}
+
+/// Against distances in double, which know nothing of the library's.
+void expect_most_similar(const Neighbours& found, const std::vector<float>& values, int length,
+                         int m, const std::string& what) {
+  const int stride = PatchView::stride_of(length), count = int(values.size() / std::size_t(stride));
+  for (int i = 0; i < count; ++i) {
+    const std::size_t row = std::size_t(i) * std::size_t(m);
+    ASSERT_EQ(reference::fault_of_neighbours(reference::patch_distances(values, length, stride, i),
+                                             &found.index[row], &found.distance[row], m),
+              "")
+        << what << ", patch " << i;
+  }
 }
 
 TEST(PatchDistance, IsTheSumOfSquares) {
@@ -62,6 +76,8 @@ TEST_P(PatchSearch, FindsTheMostSimilarWithEveryStrategy) {
         Case{520, 729, 200, 0.2f}, Case{300, 125, 256, 0.0f}}) {
     const std::vector<float> values = noisy_patches(c.count, c.length, c.noise, unsigned(c.count));
     const Neighbours expected = exhaustive(values, c.length, c.m);
+    expect_most_similar(search(ctx, SearchStrategy::automatic, values, c.length, c.m), values,
+                        c.length, c.m, std::to_string(c.count) + " patches");
     for (const SearchStrategyInfo& s : chosen(search_strategies()))
       EXPECT_TRUE(search(ctx, s.strategy, values, c.length, c.m) == expected)
           << s.name << ", " << c.count << " patches of " << c.length << ", " << c.m
@@ -97,6 +113,24 @@ TEST_P(PatchSearch, OrderOfThePatchesDoesNotMatter) {
   const Neighbours expected = exhaustive(values, 125, 40);
   for (const SearchStrategyInfo& s : chosen(search_strategies()))
     EXPECT_TRUE(search(ctx, s.strategy, values, 125, 40) == expected) << s.name;
+}
+
+TEST_P(PatchSearch, RoundingToHalvesLosesNoNeighbour) {
+  // In half precision patch 0 goes down and patch 200 up by nearly half a step in every value: of
+  // all patches that far away none looks farther. Those in front of it, a little less similar, are
+  // halves and fill the list first.
+  const float step = 1.0f / 1024;
+  std::vector<float> values(300 * std::size_t(128), 0.0f);
+  const auto fill = [&](int i, float value) {
+    std::fill_n(&values[std::size_t(i) * 128], 125, value);
+  };
+  for (int i = 0; i < 300; ++i) fill(i, 1 + 101 * step);
+  fill(0, 1 + 0.49f * step);
+  fill(200, 1 + 100.51f * step);
+  const Neighbours expected = exhaustive(values, 125, 8);
+  ASSERT_EQ(expected.index[1], 200);
+  for (const SearchStrategyInfo& s : chosen(search_strategies()))
+    EXPECT_TRUE(search(ctx, s.strategy, values, 125, 8) == expected) << s.name;
 }
 
 TEST_P(PatchSearch, TakesSlabsOfRows) {

@@ -255,8 +255,12 @@ void run_grid(Threads kind, dim3 blocks, dim3 threads, std::size_t shared_bytes,
 #pragma omp parallel for schedule(dynamic)
     for (long long b = 0; b < count; ++b) alone(b);
   } else {
+    // No GPU promises an order: the blocks of half of the launches run from the last to the first,
+    // of no half that has a period, which the launches of an operation might share.
+    thread_local unsigned launches = 0;
+    const bool backwards = std::popcount(launches++) % 2;
     for (long long b = 0; b < count; ++b)
-      this_block().run(block(b), blocks, threads, shared_bytes, thread);
+      this_block().run(block(backwards ? count - 1 - b : b), blocks, threads, shared_bytes, thread);
   }
 }
 

@@ -29,6 +29,13 @@ class JointDensity {
     }
   }
 
+  /// A voxel with a cubic window over both axes, each about the very position.
+  void add_windows(double f, double m) {
+    for (int j = int(f) - 1; j <= int(f) + 2; ++j)
+      for (int k = 0; k < nm_; ++k)
+        add(std::clamp(j, 0, nf_ - 1), k, cubic_window(f - j) * cubic_window(m - k));
+  }
+
   struct Entropies {
     double fixed, moving, joint;
     double nmi() const { return (fixed + moving) / joint; }

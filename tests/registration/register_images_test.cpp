@@ -3,6 +3,8 @@
 
 #include <thread>
 
+#include <freeflow/registration/levels/inverse.h>
+
 #include "support/devices.h"
 #include "support/registrations.h"
 #include "support/tolerances.h"
@@ -58,6 +60,26 @@ TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
         model);
     EXPECT_FALSE(nonrigid.linear.has_value());
     EXPECT_EQ(r.displacement.to_host(ctx), nonrigid.displacement.to_host(ctx));
+  }
+}
+
+TEST_P(Images, AnImageStoredInAnotherOrderIsInMemoryOnce) {
+  Geometry turned = plain_geometry({24, 20, 16});
+  turned.direction.col(0) *= -1;  // towards the left; a canonical grid runs to the right
+  turned.direction.col(1) *= -1;
+  for (const bool flip : {false, true}) {
+    if (flip) turned.direction.col(2) *= -1;
+    std::vector<float> voxels(turned.extent.count());
+    for (std::size_t i = 0; i < voxels.size(); ++i) voxels[i] = float(i % 97);
+    const std::size_t before = ctx.statistics().bytes_in_use;
+    PreparedImage image(Volume<float>(ctx, turned, voxels));
+    EXPECT_EQ(image.order().as_stored(), !flip);
+    image.level(ctx, {});
+    EXPECT_EQ(ctx.statistics().bytes_in_use - before, voxels.size() * sizeof(float));
+    const Volume<float> came = image.as_it_came(ctx);
+    image.release();
+    EXPECT_EQ(came.to_host(ctx), voxels);
+    EXPECT_EQ(came.geometry().direction, turned.direction);
   }
 }
 
@@ -181,6 +203,57 @@ TEST_P(Images, TheUnitsOfSpaceAndIntensitiesDoNotMatter) {
     expect_near(result(1, flow ? 1e-6 : 1e6, 0));
     if (flow) expect_near(result(1, 1, 1e4));
   }
+}
+
+template <class Options>
+Options symmetric(Options o) {
+  o.symmetric = true;
+  return o;
+}
+
+TEST_P(Images, AnInverseThatIsAddedLaterHasTheSameBits) {
+  const Phantom p = usual_phantom(false);
+  std::vector<float> turned;
+  const Geometry otherwise = stored_otherwise(p.fixed, p.f, turned);
+  const Volume<float> f(ctx, p.fixed, p.f), same(ctx, otherwise, turned), m(ctx, p.moving, p.m);
+  FlowOptions flow = quick<FlowOptions>();
+  flow.levels = 1;
+  flow.iterations = {3};
+  DemonsOptions demons = quick<DemonsOptions>();
+  demons.levels = 1;
+  demons.iterations = {3};
+  for (const NonrigidModel& model :
+       {NonrigidModel(flow), NonrigidModel(symmetric(flow)), NonrigidModel(demons),
+        NonrigidModel(symmetric(demons)), NonrigidModel(quick<FfdOptions>())})
+    for (const Volume<float>* fixed : {&f, &same}) {
+      SCOPED_TRACE(model.index());
+      RegistrationOptions o{model, std::nullopt, StartKind::none};
+      RegistrationResult later = register_images(ctx, *fixed, m, o);
+      const bool is_symmetric = std::visit(
+          [](auto& options) {
+            options.with_inverse = true;
+            if constexpr (requires { options.symmetric; })
+              return options.symmetric;
+            else
+              return false;
+          },
+          o.model);
+      const RegistrationResult whole = register_images(ctx, *fixed, m, o);
+      ASSERT_FALSE(later.inverse.has_value());
+      const std::vector<float> there = later.displacement.to_host(ctx);
+      add_inverse(ctx, later, is_symmetric);
+      EXPECT_EQ(later.inverse->field.to_host(ctx), whole.inverse->field.to_host(ctx));
+      EXPECT_EQ(later.inverse->field.extent(), fixed->extent());
+      EXPECT_EQ(later.inverse->residual.mean_voxels, whole.inverse->residual.mean_voxels);
+      EXPECT_EQ(later.inverse->residual.max_voxels, whole.inverse->residual.max_voxels);
+      EXPECT_EQ(later.inverse_unfolding.voxels_before, whole.inverse_unfolding.voxels_before);
+      EXPECT_EQ(later.displacement.to_host(ctx), there);
+      EXPECT_GT(later.inverse_seconds, 0);
+    }
+  RegistrationResult nothing;
+  EXPECT_THROW(add_inverse(ctx, nothing, false), InvalidArgument);
+  nothing.displacement = DisplacementField(ctx, p.fixed);
+  EXPECT_THROW(add_inverse(ctx, nothing, true), InvalidArgument) << "no velocity";
 }
 
 TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {

@@ -2,6 +2,7 @@
 #include <freeflow/similarity/correlation_ratio.h>
 
 #include "reference/correlation_ratio.h"
+#include "reference/intensity_range.h"
 #include "reference/joint_density.h"
 #include "reference/trilinear.h"
 #include "similarity/pair_scene.h"
@@ -17,29 +18,16 @@ using namespace test;
 class Ratio : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Ratio);
 
-/// A pair whose moving image is clipped, so that the library's clipping commutes with
-/// interpolation.
+/// A pair whose images are clipped, so that the library's clipping commutes with interpolation.
 struct Scene : PairScene {
-  Scene() {
-    clip();
-    clip();
-  }
-  IntensityRange range_of(const std::vector<float>& v, const Geometry& g) const {
-    Context cpu;
-    return robust_range(cpu, Volume<float>(cpu, g, v), "it");
-  }
-  void clip() {
-    const IntensityRange r = range_of(m, moving);
-    for (float& v : m) v = std::clamp(v, r.low, r.high);
-  }
+  reference::Range f_range, m_range;
+  Scene() : f_range(reference::clip_tails(f)), m_range(reference::clip_tails(m)) {}
 };
 
 /// The samples of a scene in double.
 class Oracle {
  public:
-  Oracle(const Scene& s, const CorrelationRatioOptions& options)
-      : s_(s), options_(options), f_range_(s.range_of(s.f, s.fixed)),
-        m_range_(s.range_of(s.m, s.moving)) {
+  Oracle(const Scene& s, const CorrelationRatioOptions& options) : s_(s), options_(options) {
     for (std::size_t i = 0; i < s.f.size(); ++i)
       samples_.push_back(sample(i, Eigen::Vector3d::Zero()));
   }
@@ -60,9 +48,7 @@ class Oracle {
     const int bins = options_.bins;
     const double w = reference::border_weight(
         p, s_.moving.extent, options_.border_mm * s_.moving.spacing.cwiseInverse());
-    const double y = (v - m_range_.low) / (m_range_.high - m_range_.low);
-    const double x = std::clamp(
-        (double(s_.f[i]) - f_range_.low) / (double(f_range_.high) - f_range_.low), 0.0, 1.0);
+    const double x = s_.f_range.share(s_.f[i]), y = s_.m_range.share(v);
     reference::RatioSample r{std::vector<double>(bins), 0};
     if (options_.direction == RatioDirection::moving_given_fixed) {
       r.mass[std::size_t(x * (bins - 1) + 0.5)] = w;
@@ -77,7 +63,6 @@ class Oracle {
 
   const Scene& s_;
   CorrelationRatioOptions options_;
-  IntensityRange f_range_, m_range_;
   std::vector<reference::RatioSample> samples_;
 };
 
@@ -159,7 +144,7 @@ TEST_P(Ratio, MaskedVoxelsNeitherCountNorMoveAndNoOverlapIsNotANumber) {
     for (std::size_t i = 0; i < s.f.size(); i += 2)
       for (int c = 0; c < 3; ++c) ASSERT_EQ(e.force[i + c * s.f.size()], 0.0f);
     for (float v : e.force) ASSERT_TRUE(std::isfinite(v));
-    s.map.m[0][3] += 1000;
+    s.carry(1000);
     const Evaluated none = evaluate(ctx, measure, s);
     EXPECT_TRUE(std::isnan(none.cost));
     for (float v : none.force) ASSERT_EQ(v, 0.0f);

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include <freeflow/similarity/intensity_range.h>
 #include <freeflow/similarity/mutual_information.h>
 
+#include "reference/intensity_range.h"
 #include "reference/joint_density.h"
 #include "reference/tricubic.h"
 #include "reference/trilinear.h"
@@ -14,17 +14,14 @@
 
 namespace freeflow::test {
 
-/// A pair of images with the ranges of their bins, sampled trilinearly or by a spline.
+/// A pair of images with the ranges of their bins, sampled trilinearly or by a spline. The images
+/// are clipped to them, so that clipping commutes with interpolation.
 struct Scene : PairScene {
-  IntensityRange f_range, m_range;
+  reference::Range f_range, m_range;
   std::shared_ptr<const reference::Tricubic>
       cubic;  ///< how the moving image is sampled; null: trilinear
 
-  Scene() {
-    Context cpu;
-    f_range = robust_range(cpu, Volume<float>(cpu, fixed, f), "fixed");
-    m_range = robust_range(cpu, Volume<float>(cpu, moving, m), "moving");
-  }
+  Scene() : f_range(reference::clip_tails(f)), m_range(reference::clip_tails(m)) {}
 
   double sample(const Eigen::Vector3d& p) const {
     return cubic ? (*cubic)(p) : reference::trilinear({moving.extent, m}, p);
@@ -39,18 +36,23 @@ class InformationOracle {
  public:
   InformationOracle(const Scene& s, const MutualInformationOptions& o)
       : s_(s), o_(o), density_(o.fixed_bins, o.moving_bins) {
-    const float scale = float(o.moving_bins - 3) / (s.m_range.high - s.m_range.low);
-    for (float v : s.m) moving_in_bins_.push_back(std::fma(v - s.m_range.low, scale, 1.0f));
+    for (float v : s.m) moving_in_bins_.push_back(in_bins(v));
     for (std::size_t i = 0; i < s.f.size(); ++i) {
-      const double b =
-          (s.f[i] - s.f_range.low) * (o.fixed_bins - 1) / double(s.f_range.high - s.f_range.low);
-      fixed_.push_back(std::isfinite(s.f[i]) ? int(std::clamp(b, 0.0, o.fixed_bins - 1.0) + 0.5)
-                                             : -1);
+      fixed_.push_back(std::isfinite(s.f[i]) ? int(fixed_in_bins(i) + 0.5) : -1);
       add(density_, i, s.position(i), 1);
     }
   }
   reference::JointDensity::Entropies entropies() const { return density_.entropies(); }
   double cost() const { return cost_of(density_); }
+  /// With windows of the fixed axis about the intensity itself, which parzen_both has about its
+  /// bin.
+  double cost_of_true_windows() const {
+    reference::JointDensity density(o_.fixed_bins, o_.moving_bins);
+    for (std::size_t i = 0; i < s_.f.size(); ++i)
+      if (const double v = s_.sample(s_.position(i)); fixed_[i] >= 0 && !std::isnan(v))
+        density.add_windows(fixed_in_bins(i), in_bins(v));
+    return cost_of(density);
+  }
   double cost_with(std::size_t i, const Eigen::Vector3d& extra) const {
     reference::JointDensity changed = density_;
     add(changed, i, s_.position(i), -1);
@@ -75,12 +77,13 @@ class InformationOracle {
            : o_.measure == Information::conditional_moving ? h.joint - h.fixed
                                                            : h.joint - h.moving;
   }
+  double fixed_in_bins(std::size_t i) const {
+    return std::clamp(s_.f_range.share(s_.f[i]), 0.0, 1.0) * (o_.fixed_bins - 1);
+  }
   /// The library clips intensities at the voxels, before interpolating; the scene's moving image is
   /// clipped when it is made. What a spline overshoots is clipped here.
   double in_bins(double v) const {
-    return std::clamp(
-        1 + (v - s_.m_range.low) * (o_.moving_bins - 3) / double(s_.m_range.high - s_.m_range.low),
-        1.0, o_.moving_bins - 2.0);
+    return 1 + std::clamp(s_.m_range.share(v), 0.0, 1.0) * (o_.moving_bins - 3);
   }
   void add(reference::JointDensity& density, std::size_t i, const Eigen::Vector3d& p,
            double times) const {
@@ -104,14 +107,14 @@ class InformationOracle {
       const int x = low[0] + (k & 1), y = low[1] + (k >> 1 & 1), z = low[2] + (k >> 2);
       const double w =
           (1 - std::abs(q.x() - x)) * (1 - std::abs(q.y() - y)) * (1 - std::abs(q.z() - z));
-      density.add(f, int(moving_in_bins_[(std::size_t(z) * n.y + y) * n.x + x] + 0.5f), times * w);
+      density.add(f, int(moving_in_bins_[(std::size_t(z) * n.y + y) * n.x + x] + 0.5), times * w);
     }
   }
   const Scene& s_;
   MutualInformationOptions o_;
   reference::JointDensity density_;
   std::vector<int> fixed_;
-  std::vector<float> moving_in_bins_;
+  std::vector<double> moving_in_bins_;
 };
 
 /// |force + dE/du| / |dE/du| over every 17th voxel.
@@ -129,19 +132,6 @@ double relative_force_error(const Scene& s, Oracle& oracle, const std::vector<fl
       norm += derivative * derivative;
     }
   return std::sqrt(error / norm);
-}
-
-/// The scene with its moving image clipped to the robust range, so that clipping commutes with
-/// interpolation.
-inline Scene clipped_scene() {
-  Scene s;
-  Context cpu;
-  for (int round = 0; round < 3;
-       ++round) {  // the range of the clipped image is a little narrower once more
-    for (float& v : s.m) v = std::clamp(v, s.m_range.low, s.m_range.high);
-    s.m_range = robust_range(cpu, Volume<float>(cpu, s.moving, s.m), "moving");
-  }
-  return s;
 }
 
 }  // namespace freeflow::test

@@ -298,9 +298,9 @@ TEST_P(MindMeasure, FollowsTheMapThroughQuarterTurns) {
 
 TEST_P(MindMeasure, PartialAndNoOverlap) {
   Scene s;
-  s.map.m[0][3] += 13;
+  s.carry(13);
   expect_oracle({}, s);
-  s.map.m[0][3] += 1000;
+  s.carry(1000);
   const Evaluated e = evaluate(ctx, {}, s);
   EXPECT_TRUE(std::isnan(e.cost));
   for (float v : e.force) ASSERT_EQ(v, 0.0f);

@@ -8,6 +8,7 @@
 
 #include <freeflow/similarity/similarity_measure.h>
 
+#include "reference/grid.h"
 #include "support/phantoms.h"
 
 namespace freeflow::test {
@@ -17,6 +18,8 @@ struct PairScene {
   Geometry fixed, moving;
   std::vector<float> f, m, planes;
   PointMap map;
+  /// What `map` is in mm, fixed point to moving point.
+  Eigen::Affine3d world = Eigen::Affine3d::Identity();
 
   explicit PairScene(Extent n = {21, 19, 11}, Extent moving_n = {25, 18, 14}, double frequency = 1,
                      double mean = 3, double contrast = 1)
@@ -33,6 +36,12 @@ struct PairScene {
     planes = field_planes(n, [](int x, int y, int z) { return wave(x, y, z, 1.1); });
   }
 
+  /// Maps so many voxels farther along the moving image's first axis.
+  void carry(double voxels) {
+    map.m[0][3] += float(voxels);
+    world = Eigen::Translation3d(moving.direction.col(0) * (moving.spacing.x() * voxels)) * world;
+  }
+
   /// Where a voxel, displaced a little more, lies, in voxels of the moving image.
   Eigen::Vector3d position(std::size_t i,
                            const Eigen::Vector3d& extra = Eigen::Vector3d::Zero()) const {
@@ -40,10 +49,8 @@ struct PairScene {
     const Eigen::Vector3d q =
         Eigen::Vector3d(double(i % row), double(i % slice / row), double(i / slice)) +
         Eigen::Vector3d(planes[i], planes[i + n], planes[i + 2 * n]) + extra;
-    Eigen::Vector3d p;
-    for (int r = 0; r < 3; ++r)
-      p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
-    return p;
+    // Straight from what spacing, origin and direction mean, not by `map`.
+    return reference::index_of(moving, world * reference::world_of(fixed, q));
   }
 };
 
