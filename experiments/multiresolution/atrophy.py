@@ -32,7 +32,7 @@ def baseline_radius(r):
 
 def head(voxel):
     """Intensity as a function of the place in the baseline, in half axes, and its radius; edges as wide as a voxel."""
-    wide, narrow = phantoms.texture(1, (70, 52, 41, 33)), phantoms.texture(2, (24, 19, 16))
+    wide, narrow = phantoms.Texture(1, (70, 52, 41, 33)), phantoms.Texture(2, (24, 19, 16))
     width, ramp = 1.4 * voxel / 66, phantoms.ramp
     ax, ay, az = AXES
 
@@ -96,6 +96,10 @@ class Phantom:
         phantoms.write_points(files[1], [p for p, _ in points])
         return Case("phantom_brain", fixed, moving, (Figure("error in the brain, mm", "mm", *files),),
                     note="Phantom: a head whose brain loses 3 % of its volume, baseline (fixed) to follow-up.")
+
+
+def brains(folder, wanted):
+    return [Phantom(folder / "phantom", 2.0).case()] if wanted("phantom_brain") else []
 
 
 def change(programs, phantom, image, which, prefix):

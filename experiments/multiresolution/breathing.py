@@ -3,6 +3,8 @@
 Motion is along z (cranial is positive). A place of the moving image is taken to the fixed one by z + reach(x, y, z), in closed form.
 """
 import array
+import bisect
+import itertools
 import math
 import random
 from dataclasses import replace
@@ -25,54 +27,114 @@ def trunk(x, y, z):
     return inside(x, y, CHEST) / (1 - 0.14 * ((z + 20) / 120) ** 2)
 
 
-def bones(x, y, z, ring):
-    """Ribs and spine, in HU above muscle: bands that run down to the front in the ring around the cavity, and a column behind.
+def spine(z):
+    """HU above muscle of the column behind, whose vertebrae are no two the same height."""
+    return 420.0 if math.sin(z / 5 + 2 * math.sin(z / 45)) > -0.6 else 150.0
 
-    No two are the same distance apart, so that a shift by a rib matches nowhere else."""
-    spine = (420.0 if math.sin(z / 5 + 2 * math.sin(z / 45)) > -0.6 else 150.0) if math.hypot(x, y - 0.82 * CHEST[1]) < 13 else 0.0
+
+def rib(y, z):
+    """Whether a rib runs here through the ring around the cavity: bands that run down to the front, no two the same distance apart, so that
+    a shift by a rib matches nowhere else."""
     low = z - 0.25 * y
-    rib = 400.0 if 0.08 < ring < 0.6 and math.sin(low / 5.5 + 1.6 * math.sin(low / 29)) > 0.4 else 0.0
-    return max(spine, rib)
+    return math.sin(low / 5.5 + 1.6 * math.sin(low / 29)) > 0.4
+
+
+SPINE, RIB = (0.82 * CHEST[1], 13.0), 400.0  # behind the middle and radius in mm; HU above muscle
+
+
+def bones(x, y, z, ring):
+    """Ribs and spine, in HU above muscle."""
+    column = spine(z) if math.hypot(x, y - SPINE[0]) < SPINE[1] else 0.0
+    return max(column, RIB if 0.08 < ring < 0.6 and rib(y, z) else 0.0)
+
+
+def half_width(square, axis):
+    """Of an ellipse along x, where `square` is what is left of 1; negative outside."""
+    return axis * math.sqrt(square) if square > 0 else -1.0
 
 
 class Liver:
     """Inside an elliptic cavity everything goes up and down by 20 mm, outside nothing moves: the border slides, without a gap."""
 
     AXES, MOTION, PLATEAU, FADE, HEIGHT = (118.0, 78.0), 20.0, 50.0, 70.0, 246.0
+    FULL = nifti.Grid.centred((512, 512, 296), (0.67, 0.67, 0.83))  # a CT of the abdomen
 
-    def __init__(self, voxel, look):
-        self.grid = nifti.Grid.around((2 * CHEST[0] + 12, 2 * CHEST[1] + 12, self.HEIGHT), voxel)
-        self.look, self.voxel = look, voxel
-        self.coarse, self.fine = phantoms.texture(3, (140, 110, 85, 66, 52, 42)), phantoms.texture(4, (38, 34, 30, 27, 24, 21, 18, 16))
+    def __init__(self, grid, look):
+        self.grid, self.look, self.xs = grid, look, grid.axis(0)
+        step = max(1, int(3 / grid.spacing[0]))
+        self.coarse, self.fine = (phantoms.Rows(phantoms.Texture(seed, waves), self.xs, step) for seed, waves in (
+            (3, (140, 110, 85, 66, 52, 42)), (4, (38, 34, 30, 27, 24, 21, 18, 16))))
         outline = [(2 * math.pi * k / 2000) for k in range(2000)]
         self.outline = [(self.AXES[0] * math.cos(a), self.AXES[1] * math.sin(a)) for a in outline]
 
     def reach(self, x, y, z):
-        if inside(x, y, self.AXES) >= 1:
-            return 0.0
+        return self.rise(z) if inside(x, y, self.AXES) < 1 else 0.0
+
+    def rise(self, z):
+        """By how much what moves has to go up from the moving image to the fixed one."""
         return self.MOTION * phantoms.fade((abs(z) - self.PLATEAU) / self.FADE)
+
+    def near_border(self, x, y, mm):
+        # A point at least so far from the border by its place between the ellipses needs no look at the outline.
+        return abs(inside(x, y, self.AXES) - 1) * min(self.AXES) <= mm and self.border_distance(x, y) <= mm
 
     def border_distance(self, x, y):
         return min(math.hypot(x - a, y - b) for a, b in self.outline)
 
-    def value(self, x, y, z):
-        """Intensity of what lies here in the fixed image: CT in HU, or a T1-like MR of the same tissues."""
-        if trunk(x, y, z) > 1:
-            return -1000.0 if self.look == "ct" else 0.0
-        cavity = inside(x, y, self.AXES)
-        coarse, fine = self.coarse(x, y, z), self.fine(x, y, z)
-        if cavity >= 1:
-            bone = bones(x, y, z, (cavity - 1) / 0.22)
-            return 40 + 12 * fine + bone if self.look == "ct" else 70 + 12 * fine - 0.1 * bone
-        if z > 52 - 0.004 * (x * x + y * y):
-            return -820 + 70 * fine if self.look == "ct" else 15 + 8 * fine
-        if math.hypot((x + 42) / 80, (y + 4) / 70, (z + 10) / 66) < 1:
-            vessel = fine > 1.1
-            return 100 + 10 * coarse + 60 * vessel if self.look == "ct" else 130 + 10 * coarse - 55 * vessel
-        return 10 + 45 * coarse + 15 * fine if self.look == "ct" else 90 + 35 * coarse + 10 * fine
+    def between(self, low, high):
+        """The voxels of a row whose x lies between: the first, and the one after the last."""
+        return bisect.bisect_left(self.xs, low), bisect.bisect_left(self.xs, high)
 
-    def moving_value(self, x, y, z):
-        return self.value(x, y, z + self.reach(x, y, z))
+    def row(self, y, z, within):
+        """Intensities along x, in HU, or of a T1-like MR of the same tissues. `within`: the z of what the cavity shows here."""
+        row = [-1000.0 if self.look == "ct" else 0.0] * len(self.xs)
+        size = 1 - 0.14 * ((z + 20) / 120) ** 2
+        trunk = half_width(size * size - (y / CHEST[1]) ** 2, CHEST[0])
+        cavity = self.between(-(half := half_width(1 - (y / self.AXES[1]) ** 2, self.AXES[0])), half)
+        whole = self.between(-trunk, trunk)
+        sides = ((whole[0], cavity[0]), (cavity[1], whole[1])) if cavity[0] < cavity[1] else (whole,)
+        for first, last in sides:
+            row[first:last] = self.wall(first, last, y, z)
+        row[cavity[0]:cavity[1]] = self.content(*cavity, y, within)
+        return row
+
+    def wall(self, first, last, y, z):
+        """Muscle, ribs and spine."""
+        fine = self.fine(first, last, y, z)
+        if self.look == "ct":
+            return [40 + 12 * f + b for f, b in zip(fine, self.wall_bones(first, last, y, z))]
+        return [70 + 12 * f - 0.1 * b for f, b in zip(fine, self.wall_bones(first, last, y, z))]
+
+    def wall_bones(self, first, last, y, z):
+        column = spine(z) if abs(y - SPINE[0]) < SPINE[1] else None
+        if column is None and not rib(y, z):
+            return [0.0] * (last - first)
+        return [bones(x, y, z, (inside(x, y, self.AXES) - 1) / 0.22) for x in self.xs[first:last]]
+
+    def content(self, first, last, y, z):
+        """What is inside the ribs: lung above a dome, a liver with vessels, and the rest."""
+        ct, coarse, fine = self.look == "ct", self.coarse(first, last, y, z), self.fine(first, last, y, z)
+        row = [10 + 45 * c + 15 * f if ct else 90 + 35 * c + 10 * f for c, f in zip(coarse, fine)]
+
+        def replace_between(low, high, tissue):
+            low, high = (min(max(i, first), last) - first for i in self.between(low, high))
+            row[low:high] = [tissue(c, f) for c, f in zip(coarse[low:high], fine[low:high])]
+
+        liver = half_width(1 - ((y + 4) / 70) ** 2 - ((z + 10) / 66) ** 2, 80)
+        replace_between(-42 - liver, -42 + liver, (lambda c, f: 100 + 10 * c + 60 * (f > 1.1)) if ct else
+                        (lambda c, f: 130 + 10 * c - 55 * (f > 1.1)))
+        dome = (52 - z) / 0.004 - y * y
+        edge = math.sqrt(dome) if dome > 0 else 0.0
+        for low, high in ((-CHEST[0], -edge), (edge, CHEST[0])):
+            replace_between(low, high, (lambda c, f: -820 + 70 * f) if ct else (lambda c, f: 15 + 8 * f))
+        return row
+
+    def rows(self, moving):
+        """The fixed image's rows, or the moving one's."""
+        for z in self.grid.axis(2):
+            within = z + self.rise(z) if moving else z
+            for y in self.grid.axis(1):
+                yield self.row(y, z, within)
 
     def points(self):
         """3000 points within 5 mm of the sliding border, on both sides, and 3000 elsewhere in the trunk."""
@@ -81,18 +143,17 @@ class Liver:
             x, y = rng.uniform(-CHEST[0], CHEST[0]), rng.uniform(-CHEST[1], CHEST[1])
             z = rng.uniform(-0.35, 0.35) * self.HEIGHT
             if trunk(x, y, z) < 0.97:
-                group = near if self.border_distance(x, y) <= 5 else far
+                group = near if self.near_border(x, y, 5) else far
                 if len(group) < 3000:
                     group.append((x, y, z))
         return {NEAR: near, ELSEWHERE: far}
 
     def cavity(self):
-        """What moves, as a mask: the cavity is the same in both images."""
-        xs, voxels = self.grid.axis(0), array.array("B")
-        for _ in self.grid.axis(2):
-            for y in self.grid.axis(1):
-                voxels.extend([inside(x, y, self.AXES) < 1 for x in xs])
-        return voxels
+        """What moves, as a mask, a slice at a time: the cavity is the same in both images and in all slices."""
+        xs, voxels = self.xs, array.array("B")
+        for y in self.grid.axis(1):
+            voxels.extend([inside(x, y, self.AXES) < 1 for x in xs])
+        return [voxels] * self.grid.size[2]
 
 
 class Lung:
@@ -104,7 +165,7 @@ class Lung:
 
     def __init__(self, voxel):
         self.grid = nifti.Grid.around((2 * CHEST[0] + 12, 2 * CHEST[1] + 12, self.HEIGHT), voxel)
-        self.fine, self.coarse = phantoms.texture(5, (40, 35, 31, 27, 24, 21, 18, 16)), phantoms.texture(6, (120, 90, 70, 55, 44))
+        self.fine, self.coarse = phantoms.Texture(5, (40, 35, 31, 27, 24, 21, 18, 16)), phantoms.Texture(6, (120, 90, 70, 55, 44))
 
     def across(self, x, y):
         return phantoms.fade((inside(x, y, CHEST) - 0.68) / 0.28)
@@ -165,34 +226,56 @@ def points_figure(folder, phantom, name, points):
     return Figure(f"error {name}, mm", "mm", *files)
 
 
-def case(phantom, name, folder, noise, note):
-    """Writes the phantom's images and points."""
-    clean = [phantoms.fill(phantom.grid, phantom.value), phantoms.fill(phantom.grid, phantom.moving_value)]
-    fixed, moving = phantoms.write_pair(folder, phantom.grid, *(phantoms.noisy(c, noise, i) for i, c in enumerate(clean)))
+def case(phantom, name, files, folder, note):
     figures = [points_figure(folder, phantom, group, points) for group, points in phantom.points().items()]
-    return Case(name, fixed, moving, tuple(figures), note=note)
+    return Case(name, *files, tuple(figures), note=note)
 
 
 def masked(phantom, plain, folder):
     """The same pair with a mask of what moves, judged inside it: what is done where such a mask is at hand."""
     mask = folder / "cavity.nii"
-    nifti.write(mask, phantom.grid, phantom.cavity())
+    nifti.write_slabs(mask, phantom.grid, "B", phantom.cavity())
     groups = {name: [p for p in points if inside(p[0], p[1], phantom.AXES) < 1] for name, points in phantom.points().items()}
     figures = [points_figure(folder, phantom, f"{name}, inside", points) for name, points in groups.items()]
     return replace(plain, name=f"{plain.name}_mask", figures=tuple(figures), masks=(mask, mask),
                    note="The same with masks of what moves, judged inside them.")
 
 
-def livers(folder, voxel=3.0):
-    found = []
+def written(phantom, folder, noise, full):
+    """The pair's files: floats with noise of every voxel's own, or, of the large grid, whole numbers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = folder / "fixed.nii", folder / "moving.nii"
+    for seed, file in enumerate(files):
+        rows = phantom.rows(moving=seed == 1)
+        if full:
+            nifti.write_slabs(file, phantom.grid, "h", phantoms.noisy_rows(rows, noise, seed))
+        else:
+            nifti.write(file, phantom.grid, phantoms.noisy(itertools.chain.from_iterable(rows), noise, seed))
+    return files
+
+
+def livers(folder, wanted, full=False):
+    """The pairs whose names are wanted; the large ones have names of their own."""
+    grid = Liver.FULL if full else nifti.Grid.around((2 * CHEST[0] + 12, 2 * CHEST[1] + 12, Liver.HEIGHT), 3.0)
+    found, end = [], "_full" if full else ""
     for look, noise, kind in (("ct", 15.0, "CT-like"), ("mr", 4.0, "MR-like")):
-        phantom, place = Liver(voxel, look), folder / f"phantom_{look}"
-        found.append(case(phantom, f"phantom_liver_{look}", place, noise,
-                          f"Phantom, {kind}: everything inside the ribs moves by 20 mm along them, nothing outside."))
-        found.append(masked(phantom, found[-1], place))
+        name, place = f"phantom_liver_{look}{end}", folder / f"phantom_{look}{end}"
+        if not wanted(name) and not wanted(f"{name}_mask"):
+            continue
+        phantom = Liver(grid, look)
+        pair = case(phantom, name, written(phantom, place, noise, full), place,
+                    f"Phantom, {kind}: everything inside the ribs moves by 20 mm along them, nothing outside.")
+        found += [pair] if wanted(name) else []
+        found += [masked(phantom, pair, place)] if wanted(f"{name}_mask") else []
     return found
 
 
-def lungs(folder, voxel=3.0):
-    return [case(Lung(voxel), "phantom_lung", folder / "phantom", 15.0,
+def lungs(folder, wanted):
+    name, place = "phantom_lung", folder / "phantom"
+    if not wanted(name):
+        return []
+    phantom = Lung(3.0)
+    clean = [phantoms.fill(phantom.grid, phantom.value), phantoms.fill(phantom.grid, phantom.moving_value)]
+    files = phantoms.write_pair(place, phantom.grid, *(phantoms.noisy(c, 15.0, i) for i, c in enumerate(clean)))
+    return [case(phantom, name, files, place,
                  "Phantom, CT-like: the diaphragm falls by 30 mm from expiration (fixed) to inspiration, smoothly to the chest wall.")]

@@ -78,8 +78,9 @@ def iterations(report, count):
 
 
 def grid(level, geometry):
-    """A level's voxels and their size in mm."""
-    size = [s * n / m for s, n, m in zip(geometry["spacing_mm"], geometry["size"], level["grid"])]
+    """A level's voxels and their size in mm. Levels count along the patient's axes, the file along its own."""
+    axes = [max(range(3), key=lambda axis: abs(row[axis])) for row in geometry["direction_lps"]]
+    size = [geometry["spacing_mm"][axis] * geometry["size"][axis] / m for axis, m in zip(axes, level["grid"])]
     return level["grid"], [round(s, 2) for s in size]
 
 

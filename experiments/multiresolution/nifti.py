@@ -14,27 +14,45 @@ TYPES = {code: kind for kind, code in CODES.items()}
 class Grid:
     """Axes along LPS; the first voxel's centre lies at `origin`, in mm."""
     size: tuple
-    spacing: float
+    spacing: tuple
     origin: tuple
 
     @staticmethod
+    def centred(size, spacing):
+        return Grid(size, spacing, tuple(-0.5 * (n - 1) * s for n, s in zip(size, spacing)))
+
+    @staticmethod
     def around(extent, spacing):
-        """Centred on 0, at least as many mm."""
-        size = tuple(int(e / spacing + 0.5) for e in extent)
-        return Grid(size, spacing, tuple(-0.5 * (n - 1) * spacing for n in size))
+        """Cubic voxels, centred on 0, at least as many mm."""
+        return Grid.centred(tuple(int(e / spacing + 0.5) for e in extent), (spacing,) * 3)
 
     def axis(self, i):
-        return [self.origin[i] + self.spacing * k for k in range(self.size[i])]
+        return [self.origin[i] + self.spacing[i] * k for k in range(self.size[i])]
 
 
 def write(path, grid, voxels):
     """voxels: an array of floats, shorts or bytes, x fastest."""
+    write_slabs(path, grid, voxels.typecode, [voxels])
+
+
+def write_slabs(path, grid, kind, slabs):
+    """Voxels that come in portions, so that a large volume need not lie in memory: arrays of one type, x fastest."""
+    with open(path, "wb") as file:
+        file.write(_header(grid, kind))
+        for voxels in slabs:
+            if sys.byteorder == "big":
+                voxels = array.array(kind, voxels)
+                voxels.byteswap()
+            voxels.tofile(file)
+
+
+def _header(grid, kind):
     header = bytearray(352)
-    bits = 8 * voxels.itemsize
+    bits = 8 * array.array(kind).itemsize
     struct.pack_into("<i", header, 0, 348)
     struct.pack_into("<8h", header, 40, 3, *grid.size, 1, 1, 1, 1)
-    struct.pack_into("<2h", header, 70, CODES[voxels.typecode], bits)
-    struct.pack_into("<8f", header, 76, 1, grid.spacing, grid.spacing, grid.spacing, 1, 1, 1, 1)
+    struct.pack_into("<2h", header, 70, CODES[kind], bits)
+    struct.pack_into("<8f", header, 76, 1, *grid.spacing, 1, 1, 1, 1)
     struct.pack_into("<f", header, 108, 352)
     struct.pack_into("<2f", header, 112, 1, 0)
     header[123] = 2  # mm
@@ -44,20 +62,24 @@ def write(path, grid, voxels):
     struct.pack_into("<3f", header, 268, -grid.origin[0], -grid.origin[1], grid.origin[2])
     for i, sign in enumerate((-1, -1, 1)):
         row = [0.0, 0.0, 0.0, sign * grid.origin[i]]
-        row[i] = sign * grid.spacing
+        row[i] = sign * grid.spacing[i]
         struct.pack_into("<4f", header, 280 + 16 * i, *row)
     header[344:348] = b"n+1\0"
-    if sys.byteorder == "big":
-        voxels = array.array(voxels.typecode, voxels)
-        voxels.byteswap()
-    Path(path).write_bytes(bytes(header) + voxels.tobytes())
+    return bytes(header)
+
+
+def _content(path):
+    content = Path(path).read_bytes()
+    return gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content
+
+
+def header(path):
+    return _content(path)[:352]
 
 
 def read(path):
     """The voxels of a volume of one of the three types, as stored; gzipped or not."""
-    content = Path(path).read_bytes()
-    if content[:2] == b"\x1f\x8b":
-        content = gzip.decompress(content)
+    content = _content(path)
     kind = TYPES.get(struct.unpack_from("<h", content, 70)[0]) if len(content) > 352 else None
     if kind is None or struct.unpack_from("<i", content)[0] != 348:
         raise ValueError(f"{path} is no NIfTI file of floats, shorts or bytes")

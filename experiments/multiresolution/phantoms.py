@@ -10,21 +10,45 @@ import random
 import nifti
 
 
-def texture(seed, wavelengths):
+class Texture:
     """A sum of waves in random directions, of standard deviation about 1: it has structure everywhere and repeats nowhere near."""
-    rng, waves = random.Random(seed), []
-    for length in wavelengths:
-        direction = [rng.gauss(0, 1) for _ in range(3)]
-        norm = math.sqrt(sum(d * d for d in direction))
-        waves.append([2 * math.pi * d / (norm * length) for d in direction] + [rng.uniform(0, 2 * math.pi)])
-    scale, sin = math.sqrt(2 / len(waves)), math.sin
 
-    def at(x, y, z):
-        total = 0.0
-        for a, b, c, phase in waves:
+    def __init__(self, seed, wavelengths):
+        rng, self.waves = random.Random(seed), []
+        for length in wavelengths:
+            direction = [rng.gauss(0, 1) for _ in range(3)]
+            norm = math.sqrt(sum(d * d for d in direction))
+            self.waves.append([2 * math.pi * d / (norm * length) for d in direction] + [rng.uniform(0, 2 * math.pi)])
+        self.scale = math.sqrt(2 / len(self.waves))
+
+    def __call__(self, x, y, z):
+        total, sin = 0.0, math.sin
+        for a, b, c, phase in self.waves:
             total += sin(a * x + b * y + c * z + phase)
-        return scale * total
-    return at
+        return self.scale * total
+
+
+class Rows:
+    """A texture along rows of a grid. Where voxels are small against its waves, it is that of places `step` voxels apart along x, and
+    straight between them: what moves along z only keeps its x, so that it stays a function of the material."""
+
+    def __init__(self, texture, xs, step):
+        self.texture, self.step = texture, step
+        knots = xs[::step]
+        self.knots = [*knots, knots[-1] + step * (xs[1] - xs[0])]
+
+    def __call__(self, first, last, y, z):
+        """Of the voxels from first up to last."""
+        if first >= last:
+            return []
+        step, texture = self.step, self.texture
+        if step == 1:
+            return [texture(x, y, z) for x in self.knots[first:last]]
+        low = first // step
+        known = [texture(x, y, z) for x in self.knots[low:(last - 1) // step + 2]]
+        shares = [(1 - i / step, i / step) for i in range(step)]
+        all_of_them = [p * t + q * u for p, q in zip(known, known[1:]) for t, u in shares]
+        return all_of_them[first - step * low:last - step * low]
 
 
 def ramp(value, width):
@@ -54,6 +78,15 @@ def fill(grid, value):
 def noisy(voxels, sd, seed):
     gauss = random.Random(seed).gauss
     return array.array("f", [v + gauss(0.0, sd) for v in voxels])
+
+
+def noisy_rows(rows, sd, seed):
+    """Rows with noise, as whole numbers: for volumes too large to draw a number for every voxel, from a tape entered anywhere for each."""
+    rng = random.Random(seed)
+    tape = [rng.gauss(0.5, sd) for _ in range(1 << 20)]  # 0.5: rounded, as floor() would
+    for row in rows:
+        start = rng.randrange(len(tape) - len(row))
+        yield array.array("h", [math.floor(v + n) for v, n in zip(row, tape[start:start + len(row)])])
 
 
 def write_points(path, points):

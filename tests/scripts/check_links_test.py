@@ -25,8 +25,19 @@ class TheDocuments(unittest.TestCase):
 
     def test_every_page_stands_in_the_sites_list(self):
         listed = set(re.findall(r"([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.M))
-        lacking = [page.name for page in sorted((ROOT / "docs").glob("*.md")) if page.name not in listed]
-        self.assertEqual([], lacking)
+        pages = [str(page.relative_to(ROOT / "docs")) for page in sorted((ROOT / "docs").rglob("*.md"))]
+        self.assertEqual([], [page for page in pages if page not in listed and not page.startswith("api/")])
+
+    def test_every_program_has_its_page(self):
+        """What it is for, with a call, a picture, its options, what it writes and what it cannot do."""
+        build = (ROOT / "apps/CMakeLists.txt").read_text(encoding="utf-8")
+        built = re.findall(r"^add_executable\((\w+)", build, re.M) + re.search(r"program IN ITEMS ([\w ]+)\)", build)[1].split()
+        self.assertEqual(sorted(built), sorted(site.PROGRAMS))
+        for name in site.PROGRAMS:
+            text = (ROOT / f"docs/programs/{name}.md").read_text(encoding="utf-8")
+            self.assertTrue(text.startswith(f"# {name}\n"), name)
+            for part in ("```sh\n", "![", "\n## Limits\n"):
+                self.assertIn(part, text, name)
 
 
 class TheSite(unittest.TestCase):

@@ -2,6 +2,7 @@
 import array
 import json
 import math
+import statistics
 import struct
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import levels  # noqa: E402
 import loaders  # noqa: E402
 import nifti  # noqa: E402
 import page  # noqa: E402
+import phantoms  # noqa: E402
 from papers import EXPERIMENTS  # noqa: E402
 
 SIZE, SPACING = (4, 3, 2), (0.97, 0.97, 2.5)
@@ -113,9 +115,12 @@ class Learn2Reg(Folder):
 class Volumes(Folder):
     def test_what_is_written_is_read(self):
         voxels = array.array("f", [0.5 * i for i in range(24)])
-        nifti.write(self.folder / "a.nii", nifti.Grid(SIZE, 2.0, (-3.0, 4.0, 5.0)), voxels)
+        nifti.write(self.folder / "a.nii", nifti.Grid(SIZE, (2.0, 2.0, 3.0), (-3.0, 4.0, 5.0)), voxels)
         self.assertEqual(nifti.read(self.folder / "a.nii"), voxels)
         self.assertEqual(struct.unpack_from("<4f", (self.folder / "a.nii").read_bytes(), 280), (-2.0, 0.0, 0.0, 3.0))
+        self.assertEqual(struct.unpack_from("<4f", (self.folder / "a.nii").read_bytes(), 312), (0.0, 0.0, 3.0, 5.0))
+        nifti.write_slabs(self.folder / "b.nii", nifti.Grid(SIZE, (2.0, 2.0, 3.0), (-3.0, 4.0, 5.0)), "f", [voxels[:12], voxels[12:]])
+        self.assertEqual((self.folder / "a.nii").read_bytes(), (self.folder / "b.nii").read_bytes())
 
     def test_a_broken_file_is_refused(self):
         with self.assertRaisesRegex(ValueError, "is no NIfTI file"):
@@ -142,17 +147,52 @@ class Phantoms(unittest.TestCase):
         self.assertAlmostEqual(lung.reach(0, 0, lung.BASE), 30)
 
     def test_the_liver_slides_at_the_border_only(self):
-        liver = breathing.Liver(3.0, "ct")
+        liver = breathing.Liver(nifti.Grid.centred((105, 71, 5), (3.0, 3.0, 20.0)), "ct")
         self.assertEqual(liver.reach(liver.AXES[0] + 0.1, 0, 0), 0)
         self.assertEqual(liver.reach(liver.AXES[0] - 0.1, 0, 0), 20)
         self.assertLess(max(abs(liver.reach(0, 0, z + 1) - liver.reach(0, 0, z)) for z in range(-122, 122)), 1)
         self.assertTrue(math.isclose(liver.border_distance(liver.AXES[0] + 4, 0), 4, abs_tol=0.01))
+        for x, y in ((liver.AXES[0] + 4, 0), (liver.AXES[0] - 6, 0), (0, liver.AXES[1] - 4.9), (0, liver.AXES[1] + 5.1), (0, 0)):
+            self.assertEqual(liver.near_border(x, y, 5), liver.border_distance(x, y) <= 5)
+
+    def test_the_liver_moves_as_its_points_do(self):
+        """What a row of the moving image shows in the cavity is what the fixed one has where the points say; outside both are the same."""
+        liver = breathing.Liver(nifti.Grid.centred((105, 71, 5), (3.0, 3.0, 20.0)), "mr")
+        for y in (-60.0, 0.0, 42.0, 81.0):
+            fixed, moving = liver.row(y, 3.0, 3.0), liver.row(y, 3.0, 3.0 + liver.rise(3.0))
+            there = liver.row(y, 23.0, 23.0)
+            for x, f, m, t in zip(liver.xs, fixed, moving, there):
+                self.assertEqual(m, t if liver.reach(x, y, 3.0) == 20 else f)
+
+    def test_a_fine_grid_shows_what_a_coarse_one_does(self):
+        """At places that both have; between them the texture is straight along x, so it is the same function of the material."""
+        coarse = breathing.Liver(nifti.Grid((105, 1, 1), (3.0, 3.0, 3.0), (-156.0, 0.0, 0.0)), "ct")
+        fine = breathing.Liver(nifti.Grid((417, 1, 1), (0.75, 0.75, 0.75), (-156.0, 0.0, 0.0)), "ct")
+        self.assertEqual((coarse.fine.step, fine.fine.step), (1, 4))
+        self.assertEqual(coarse.row(10.0, 5.0, 12.0), fine.row(10.0, 5.0, 12.0)[::4])
+        whole = fine.fine(0, 417, 3.0, 4.0)
+        self.assertEqual(len(whole), 417)
+        self.assertEqual([fine.fine(i, j, 3.0, 4.0) for i, j in ((5, 6), (3, 12), (412, 417), (7, 7))],
+                         [whole[5:6], whole[3:12], whole[412:417], []])
+        self.assertAlmostEqual(whole[6], 0.5 * (whole[4] + whole[8]))
+        self.assertLess(max(abs(w - fine.fine.texture(x, 3.0, 4.0)) for w, x in zip(whole, fine.xs)), 0.3)
+
+    def test_noise_of_rows_has_its_size(self):
+        rows = list(phantoms.noisy_rows([[100.0] * 500 for _ in range(200)], 12.0, 1))
+        self.assertEqual(rows[0].typecode, "h")
+        values = [v for row in rows for v in row]
+        self.assertAlmostEqual(statistics.mean(values), 100, delta=0.3)
+        self.assertAlmostEqual(statistics.stdev(values), 12, delta=0.2)
 
 
 class Results(unittest.TestCase):
     def test_levels_below_get_no_iterations(self):
         report = {"options": {"levels": 4}, "levels": [{"iterations_at_most": 40}, {"iterations_at_most": 20}]}
         self.assertEqual([levels.iterations(report, n) for n in range(3)], ["0x0x0x0", "0x0x40x0", "0x0x40x20"])
+
+    def test_a_level_has_the_voxels_of_its_axes(self):
+        file = {"size": [160, 192, 224], "spacing_mm": [1, 1.5, 1], "direction_lps": [[-1, 0, 0], [0, 0.1, -1], [0, 1, 0.1]]}
+        self.assertEqual(levels.grid({"grid": [80, 112, 96]}, file), ([80, 112, 96], [2, 2, 3]))
 
     def test_a_page_stands_alone(self):
         name = f"error {breathing.NEAR}, mm"
@@ -183,7 +223,10 @@ class Calls(Folder):
             self.file(name)
         for words, sentence in ((("--data", self.folder / "gone"), "there is no folder"),
                                 (("--data", self.folder), "has nothing for liver"),
-                                (("--data", self.folder, "--only", "data"), "has nothing for liver")):
+                                (("--data", self.folder, "--only", "data"), "has nothing for liver"),
+                                (("--only", "phantom", "--pairs", "a,b"), "is called a,b; there are phantom_liver_ct, phantom_liver_ct_mask"),
+                                (("--only", "phantom", "--full", "--pairs", "a"), "phantom_liver_ct_full, phantom_liver_ct_full_mask"),
+                                (("--methods", "as Lee"), "no registration is called as Lee; there are ffdreg, fluidreg")):
             done = self.run_it("liver", "--programs", self.folder, "--out", self.folder / "out", *words)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (2, 1), done.stderr)
             self.assertIn(sentence, done.stderr)
