@@ -119,8 +119,8 @@ set(CPACK_STRIP_FILES ON)
 include(CPack)
 
 # --- the test of all this --------------------------------------------------------------------------------------------------------
-# Not under sanitizers: what it asserts is of the build files, and test_outside is a stranger's program there.
-if(FREEFLOW_BUILD_TESTS AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+# Not under sanitizers or for another processor: what it asserts is of the build files, and test_outside is a stranger's program there.
+if(FREEFLOW_BUILD_TESTS AND NOT CMAKE_CROSSCOMPILING AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   list(JOIN components "," joined)
   add_test(NAME install.consumer
     COMMAND ${CMAKE_COMMAND} -D BUILD=${PROJECT_BINARY_DIR} -D CONSUMER=${PROJECT_SOURCE_DIR}/tests/install -D COMPONENTS=${joined}
