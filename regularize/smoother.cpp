@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include <freeflow/core/parallel_errors.h>
 #include <freeflow/regularize/fft_gaussian.h>
@@ -65,15 +66,74 @@ void copy_chunk(const float* from, int count, float* to) {
     std::copy(from, from + count, to);
 }
 
-/// out = the sum of weights[k] * values[k * step ...]: the sums of a chunk grow together in
-/// registers.
-void weigh_chunk(const float* weights, int window, const float* values, int step, float* out) {
-  float sum[chunk] = {};
+/// sum += weights[k] * values[k * step ...]: the sums of a chunk grow together in registers.
+void add_weighed(const float* weights, int window, const float* values, std::ptrdiff_t step,
+                 float* sum) {
+  float grown[chunk];
+  for (int i = 0; i < chunk; ++i) grown[i] = sum[i];
   for (int k = 0; k < window; ++k) {
     const float weight = weights[k], *v = values + k * step;
-    for (int i = 0; i < chunk; ++i) sum[i] = fma_(weight, v[i], sum[i]);
+    for (int i = 0; i < chunk; ++i) grown[i] = fma_(weight, v[i], grown[i]);
   }
-  std::copy(sum, sum + chunk, out);
+  for (int i = 0; i < chunk; ++i) sum[i] = grown[i];
+}
+
+void weigh_chunk(const float* weights, int window, const float* values, std::ptrdiff_t step,
+                 float* out) {
+  for (int i = 0; i < chunk; ++i) out[i] = 0;
+  add_weighed(weights, window, values, step, out);
+}
+
+/// A row of nx values through a window along x. line: nx + chunk + 2 radius floats of scratch; out
+/// has room for whole chunks.
+void smooth_row(const SeparableLines& along_x, const float* row, int nx, float* line, float* out) {
+  const int radius = along_x.radius;
+  std::fill(line, line + radius, row[0]);
+  std::copy(row, row + nx, line + radius);
+  std::fill(line + radius + nx, line + nx + 2 * radius, row[nx - 1]);
+  for (int x = 0; x < nx; x += chunk)
+    weigh_chunk(along_x.weights, 2 * radius + 1, line + x, 1, out + x);
+}
+
+/// Along x and then y, in place: the rows of a slice that are smoothed along x stay in the cache,
+/// as many as the window along y needs.
+void smooth_slices(backend::Cpu cpu, const SeparableLines& along_x, const SeparableLines& along_y,
+                   float* values, int planes) {
+  const Extent n = along_x.lines.extent;
+  const int radius = along_y.radius, window = 2 * radius + 1,
+            padded = (n.x + chunk - 1) / chunk * chunk;
+  ParallelErrors errors;
+#pragma omp parallel for schedule(dynamic) num_threads(cpu.threads) if (n.count() >= 8192)
+  for (int task = 0; task < n.z * planes; ++task) {
+    static thread_local std::vector<float> scratch;
+    errors.run(
+        [&] { scratch.resize(std::size_t(window) * padded + n.x + chunk + 2 * along_x.radius); });
+    if (errors.failed()) continue;
+    float *const slice = values + std::size_t(task) * n.x * n.y, *const ring = scratch.data(),
+                 *const line = ring + std::size_t(window) * padded;
+    const auto slot = [&](int i) { return ring + std::size_t(i % window) * padded; };
+    const auto enter = [&](int i) {
+      const int y = i - radius;
+      if (y > 0 && y < n.y)
+        smooth_row(along_x, slice + std::size_t(y) * n.x, n.x, line, slot(i));
+      else if (i == 0)
+        smooth_row(along_x, slice, n.x, line, slot(0));
+      else
+        std::copy(slot(i - 1), slot(i - 1) + n.x, slot(i));
+    };
+    for (int i = 0; i < 2 * radius; ++i) enter(i);
+    for (int y = 0; y < n.y; ++y) {
+      enter(y + 2 * radius);
+      const int first = y % window, to_end = window - first;
+      for (int x = 0; x < n.x; x += chunk) {
+        float sums[chunk] = {};
+        add_weighed(along_y.weights, to_end, slot(y) + x, padded, sums);
+        add_weighed(along_y.weights + to_end, first, ring + x, padded, sums);
+        copy_chunk(sums, std::min(chunk, n.x - x), slice + std::size_t(y) * n.x + x);
+      }
+    }
+  }
+  errors.rethrow();
 }
 
 void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
@@ -199,21 +259,26 @@ bool GaussianFilter::smooths() const {
 
 void GaussianFilter::apply(Context& ctx, float* in, float* out, int planes) const {
   if (fft_) return fft_->apply(ctx, in, out, planes);
-  for (int a = 0; a < 3; ++a) {
-    const Axis& axis = axes_[a];
-    const LinesAlong lines{extent_, a};
-    backend::dispatch(ctx, [&](auto target) {
-      if (axis.recursive)
-        smooth_lines(target, RecursiveLines{lines, in, out, axis.sections[0], axis.sections[1]},
-                     planes);
+  const auto separable = [&](int a) {
+    const Buffer<float>& weights = axes_[a].weights;
+    return SeparableLines{{extent_, a}, in, out, weights.data(), int(weights.size()) / 2};
+  };
+  backend::dispatch(ctx, [&](auto target) {
+    int first = 0;
+    if constexpr (std::is_same_v<decltype(target), backend::Cpu>)
+      if (!axes_[0].recursive && !axes_[1].recursive) {
+        smooth_slices(target, separable(0), separable(1), in, planes);
+        first = 2;
+      }
+    for (int a = first; a < 3; ++a) {
+      const auto& [of_a, of_b] = axes_[a].sections;
+      if (axes_[a].recursive)
+        smooth_lines(target, RecursiveLines{{extent_, a}, in, out, of_a, of_b}, planes);
       else
-        smooth_lines(
-            target,
-            SeparableLines{lines, in, out, axis.weights.data(), int(axis.weights.size()) / 2},
-            planes);
-    });
-    std::swap(in, out);
-  }
+        smooth_lines(target, separable(a), planes);
+      std::swap(in, out);
+    }
+  });
 }
 
 void GaussianFilter::apply(Context& ctx, FieldView<float> in, FieldView<float> out) const {

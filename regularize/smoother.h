@@ -11,8 +11,8 @@
 //              suffice.
 //   fft        the separable window applied in Fourier space on a padded volume (fft_gaussian.h),
 //              the components of a field together.
-// Cost: three passes, each reads and writes everything once; fft: about five times that. Same bits
-// on every device, but for fft.
+// Cost: three passes, each reads and writes everything once (separable on a CPU: two, as x and y go
+// together); fft: about five times that. Same bits on every device, but for fft.
 #pragma once
 
 #include <array>
