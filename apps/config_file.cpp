@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include <apps/option_errors.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 
@@ -15,8 +16,8 @@ void read_config(const std::string& path, const std::string& program,
   std::ifstream file(path);
   try {
     po::store(po::parse_config_file(file, options), found);
-  } catch (const po::error& e) {
-    throw InvalidArgument("in '" + path + "': " + one_line(e.what()) + "; see " + program +
+  } catch (po::error& e) {
+    throw InvalidArgument("in '" + path + "': " + one_line(message_of(e)) + "; see " + program +
                           " --help");
   }
 }

@@ -1,4 +1,5 @@
 #include <apps/config_file.h>
+#include <apps/option_errors.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
 #include <apps/threads.h>
@@ -147,8 +148,8 @@ void print_schemes() {
 }
 
 /// Boost's message as one sentence that says where help is.
-std::string sentence(const std::string& program, const po::error& e) {
-  return std::string(e.what()) + "; see " + program + " --help";
+std::string sentence(const std::string& program, po::error& e) {
+  return message_of(e) + "; see " + program + " --help";
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ bool parse_command_line(int argc, const char* const* argv, const std::string& pr
     if (found.count("config"))
       read_config(found["config"].as<std::string>(), program, options, found);
     po::notify(found);
-  } catch (const po::error& e) {
+  } catch (po::error& e) {
     throw InvalidArgument(sentence(program, e));
   }
   return true;

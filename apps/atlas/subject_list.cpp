@@ -80,20 +80,29 @@ ListedSubject subject_of(const std::map<std::string, std::string>& row, const st
   return subject;
 }
 
+/// Words of a table, in a sentence.
+std::string in_quotes(const std::string& words) {
+  return std::string(1, '\'').append(one_line(words)).append("'");
+}
+
 std::vector<ListedSubject> read_table(const std::string& path) {
   size_of_readable_file(path);
   std::ifstream file(path);
   std::string line;
   std::getline(file, line);
   const std::vector<std::string> columns = cells_of(line);
-  const std::string known = "image, name, mask, labels, channel2 to channel9";
+  const std::string names =
+      "its first line names columns out of image, name, mask, labels, channel2 to channel9, with "
+      "tabs between them";
   for (const std::string& column : columns)
-    require(channel_of(column) > 0 || column == "name" || column == "mask" || column == "labels",
-            "'" + path + "' has a column '" + one_line(column) +
-                "'; its first line names columns out of " + known + ", with tabs between them");
+    if (channel_of(column) == 0 && column != "name" && column != "mask" && column != "labels")
+      throw InvalidArgument(in_quotes(path)
+                                .append(" has a column '")
+                                .append(one_line(column))
+                                .append("'; ")
+                                .append(names));
   require(std::ranges::find(columns, "image") != columns.end(),
-          "'" + path + "' has no column 'image'; its first line names columns out of " + known +
-              ", with tabs between them");
+          "'" + path + "' has no column 'image'; " + names);
   std::vector<ListedSubject> subjects;
   for (int number = 2; std::getline(file, line); ++number) {
     const std::vector<std::string> cells = cells_of(line);
@@ -113,17 +122,17 @@ std::vector<ListedSubject> read_table(const std::string& path) {
 }
 
 void check(const std::vector<ListedSubject>& subjects) {
-  require(subjects.size() >= 2, subjects.size() == 1
-                                    ? "a template needs two subjects or more, and '" +
-                                          subjects[0].channels[0] + "' is the only one"
-                                    : "no subject is listed");
+  require(!subjects.empty(), "no subject is listed");
+  require(subjects.size() >= 2, "a template needs two subjects or more, and " +
+                                    in_quotes(subjects[0].channels[0]) + " is the only one");
   std::map<std::string, std::string> file_of_name;
   for (const ListedSubject& s : subjects) {
     require(s.name.find('/') == std::string::npos,
-            "the name '" + s.name + "' of a subject cannot hold a slash: files are named by it");
+            "the name " + in_quotes(s.name) +
+                " of a subject cannot hold a slash: files are named by it");
     const auto [other, is_new] = file_of_name.emplace(s.name, s.channels[0]);
-    require(is_new, "'" + s.channels[0] + "' and '" + other->second + "' both have the name '" +
-                        s.name +
+    require(is_new, in_quotes(s.channels[0]) + " and " + in_quotes(other->second) +
+                        " both have the name '" + one_line(s.name) +
                         "': give every subject a name of its own, in the column 'name' of a table");
   }
 }

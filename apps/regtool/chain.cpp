@@ -5,6 +5,7 @@
 
 #include <apps/bids.h>
 #include <apps/help.h>
+#include <apps/option_errors.h>
 #include <apps/program.h>
 #include <apps/regtool/chain_memory.h>
 #include <apps/threads.h>
@@ -43,8 +44,8 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
     }
     po::notify(found);
     require_threads(found["threads"].as<int>());
-  } catch (const po::error& e) {
-    throw InvalidArgument(std::string(e.what()) + "; see regtool " + argv[0] + " --help");
+  } catch (po::error& e) {
+    throw InvalidArgument(message_of(e) + "; see regtool " + argv[0] + " --help");
   }
   return true;
 }

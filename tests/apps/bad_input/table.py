@@ -58,6 +58,7 @@ COMMON = [  # of ffdreg, fluidreg and linreg
     ("--moving-mask missing.nii", "missing.nii"), ("--init missing.mat", "missing.mat"), ("--init missing.h5", "missing.h5"),
     ("--init f.xyz", "f.xyz"), ("--config missing.ini", "missing.ini"), ("--compress 10", "--compress must lie between 0"),
     ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warp", "add report to it"),
+    ("--threads %value%", "'%value%'"), ("--no%original_token%", "%original_token%"),  # Boost's own placeholders
 ]
 CALLS = [
     *options("ffdreg", ("", "-f FILE"), ("-m m.nii -o out_", "-f FILE"), ("-f f.nii -o out_", "-m FILE"), ("-f f.nii -m m.nii", "-o PREFIX")),
@@ -97,7 +98,7 @@ CALLS = [
              ("-i m.nii -r f.nii -o out.nii out2.nii", "name one for each"), ("-i m.nii m.nii -r f.nii -o out.nii out.nii", "twice")),
     *options(APPLY, ("--interpolation sinc", "--interpolation 'sinc'"), ("--type int128", "--type 'int128'"), ("--fill x", "fill"),
              ("-t missing.mat", "missing.mat"), ("-t [a.txt,2]", "[FILE,1]"), ("-t [a.txt", "[a.txt"), ("-t m.nii", "m.nii"),
-             ("--threads=-2", "--threads"), ("--device cuda:99", "cuda"), ("--nonsense", "nonsense"), ("stray", "--help"), ("--bids", "--bids")),
+             ("--threads=-2", "--threads"), ("--device cuda:99", "cuda"), ("--threads=%value%", "'%value%'"), ("--nonsense", "nonsense"), ("stray", "--help"), ("--bids", "--bids")),
     *options("regtool apply -i m.nii -r f.nii -t a.txt", ("-o out.xyz", "out.xyz"), ("-o out", "out"), ("-o m.nii", "also an input"),
              ("-o a.txt", "also an input"), ("-o out.mhd", "out.mhd")),
     *options("regtool points", ("", "-i IN.csv"), ("-i points.csv", "-o OUT"), ("-i points.csv -o out.csv", "--direction"),
@@ -172,7 +173,8 @@ CONFIGURATIONS = [
         (FFDREG, b"similarity = foo\n", "--similarity 'foo'"), (FFDREG, b"\x00\x01\x02\n", "job.ini"), (FFDREG, b"threads = 5000\n", "--threads"),
         (FFDREG, b"spacing = 3 cm\n", "--spacing"), (FFDREG, b"histogram-scheme = fast\n", "--list-schemes"),
         (LINREG, b"dof = 5\n", "--dof"), (LINREG, b"bending = 1\n", "bending"), (FLUIDREG, b"model = x\n", "--model"),
-        (FLUIDREG, b"kl = -1\n", "--kl"), (DENOISE, b"band = 1000000000\n", "--band"), (DENOISE, b"patch = 4\n", "--patch"))),
+        (FLUIDREG, b"kl = -1\n", "--kl"), (DENOISE, b"band = 1000000000\n", "--band"), (DENOISE, b"patch = 4\n", "--patch"),
+        (FFDREG, b"bending = %value%\n", "'%value%'"), (LINREG, b"[%canonical_option%]\nx%option% = 1\n", "%canonical_option%"))),
 ]
 
 # --- damaged images --------------------------------------------------------------------------------------------------------------
