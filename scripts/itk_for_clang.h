@@ -1,5 +1,5 @@
-// For scripts/tidy_changed. Debian's ITK knows only the compiler that it was built with, g++;
-// included first, this has its header take clang for that one.
+// For scripts/tidy_changed and the presets of clang. Debian's ITK knows only the compiler that it
+// was built with, g++; included first, this has its header take clang for that one.
 #if __has_include(<itk_compiler_detection.h>)
 #pragma push_macro("__GNUC__")
 #pragma push_macro("__clang__")
