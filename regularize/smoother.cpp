@@ -84,15 +84,17 @@ void weigh_chunk(const float* weights, int window, const float* values, std::ptr
   add_weighed(weights, window, values, step, out);
 }
 
-/// A row of nx values through a window along x. line: nx + chunk + 2 radius floats of scratch; out
-/// has room for whole chunks.
+/// A row of nx values through a window along x. line: nx + chunk + 2 radius floats of scratch.
 void smooth_row(const SeparableLines& along_x, const float* row, int nx, float* line, float* out) {
   const int radius = along_x.radius;
   std::fill(line, line + radius, row[0]);
   std::copy(row, row + nx, line + radius);
   std::fill(line + radius + nx, line + nx + 2 * radius, row[nx - 1]);
-  for (int x = 0; x < nx; x += chunk)
-    weigh_chunk(along_x.weights, 2 * radius + 1, line + x, 1, out + x);
+  float sums[chunk];
+  for (int x = 0; x < nx; x += chunk) {
+    weigh_chunk(along_x.weights, 2 * radius + 1, line + x, 1, sums);
+    copy_chunk(sums, std::min(chunk, nx - x), out + x);
+  }
 }
 
 /// Along x and then y, in place: the rows of a slice that are smoothed along x stay in the cache,
@@ -152,12 +154,7 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
     float sums[chunk];
     if (lines.axis == 0) {
       const std::size_t start = lines.start_of(task / pieces, task % pieces);
-      for (int i = 0; i < nx + 2 * radius; ++i)
-        rows[i] = body.in[start + std::clamp(i - radius, 0, nx - 1)];
-      for (int x = 0; x < nx; x += chunk) {
-        weigh_chunk(body.weights, window, rows.data() + x, 1, sums);
-        std::copy(sums, sums + std::min(chunk, nx - x), body.out + start + x);
-      }
+      smooth_row(body, body.in + start, nx, rows.data(), body.out + start);
     } else {
       // The window's rows in a ring, each twice, so that they always follow each other: far apart
       // in memory they would share cache sets.
