@@ -38,14 +38,15 @@ install(FILES ${PROJECT_BINARY_DIR}/FreeFlowConfig.cmake ${PROJECT_BINARY_DIR}/F
   DESTINATION ${config_dir} COMPONENT development)
 
 # --- programs and package --------------------------------------------------------------------------------------------------------
-# freeflow_executables(result folder): every program that the CMakeLists.txt of a folder, and those below it, make.
+# freeflow_executables(result folder): every program that the CMakeLists.txt of a folder, and those below it, make by default.
 function(freeflow_executables result folder)
   set(found)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt)
     get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
     foreach(target IN LISTS targets)
       get_target_property(type ${target} TYPE)
-      if(type STREQUAL "EXECUTABLE")
+      get_target_property(on_request ${target} EXCLUDE_FROM_ALL)
+      if(type STREQUAL "EXECUTABLE" AND NOT on_request)
         list(APPEND found ${target})
       endif()
     endforeach()
