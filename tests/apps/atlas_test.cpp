@@ -17,9 +17,9 @@ namespace {
 
 using namespace test;
 
-const std::string atlas = program_path("atlas", ATLAS);
-const std::string fluidreg = program_path("fluidreg", FLUIDREG);
-const std::string regtool = program_path("regtool", REGTOOL);
+const std::string atlas = program_path("atlas");
+const std::string fluidreg = program_path("fluidreg");
+const std::string regtool = program_path("regtool");
 const std::string quick =
     " --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x2 --enough 0 ";
 const std::string outputs[] = {"template.nii.gz", "mask.nii.gz"};

@@ -104,7 +104,7 @@ TEST(BidsNames, ChainsLeadFromTheLastToTheFirst) {
   EXPECT_EQ(warnings.size(), 2u);
 }
 
-const std::string regtool = program_path("regtool", REGTOOL);
+const std::string regtool = program_path("regtool");
 const std::string there = "out/sub-1_from-T1w_to-MNI_mode-image_xfm",
                   back = "out/sub-1_from-MNI_to-T1w_mode-image_xfm";
 
@@ -162,8 +162,7 @@ class Bids : public ProgramTest {
 };
 
 TEST_F(Bids, NonrigidProgramsWriteBothDirectionsWhole) {
-  for (const std::string& program :
-       {program_path("fluidreg", FLUIDREG), program_path("ffdreg", FFDREG)}) {
+  for (const std::string& program : {program_path("fluidreg"), program_path("ffdreg")}) {
     std::filesystem::remove_all(folder / "out");
     ASSERT_EQ(run(program + quick + "-o a_").status, 0);
     const Outcome o = run(program + quick + "-o out/sub-1 --bids T1w:MNI");
@@ -190,7 +189,7 @@ TEST_F(Bids, NonrigidProgramsWriteBothDirectionsWhole) {
 }
 
 TEST_F(Bids, TheCommandsAtTheEndAreRight) {
-  const std::string call = program_path("fluidreg", FLUIDREG) + " -v" + quick.substr(3);
+  const std::string call = program_path("fluidreg") + " -v" + quick.substr(3);
   for (const std::string names : {"-o out/sub-1 --bids T1w:MNI", "-o out/a_"}) {
     const Outcome o = run(call + names);
     ASSERT_EQ(o.status, 0) << o.err;
@@ -225,8 +224,8 @@ TEST_F(Bids, TheCommandsAtTheEndAreRight) {
 }
 
 TEST_F(Bids, LinregWritesText) {
-  const Outcome o = run(program_path("linreg", LINREG) + images +
-                        "--dof 6 --levels 2 -o out/sub-1_ --bids T1w:MNI");
+  const Outcome o =
+      run(program_path("linreg") + images + "--dof 6 --levels 2 -o out/sub-1_ --bids T1w:MNI");
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(files("out"), (std::set<std::string>{"sub-1_from-T1w_to-MNI_mode-image_xfm.txt",
                                                  "sub-1_from-T1w_to-MNI_mode-image_xfm.json",
@@ -238,7 +237,7 @@ TEST_F(Bids, LinregWritesText) {
 }
 
 TEST_F(Bids, RegtoolNamesByTheTransforms) {
-  ASSERT_EQ(run(program_path("fluidreg", FLUIDREG) + quick + "-o a_").status, 0);
+  ASSERT_EQ(run(program_path("fluidreg") + quick + "-o a_").status, 0);
   const std::string chain = " -t a_1Warp.nii.gz -t a_0GenericAffine.mat",
                     convert = regtool + " convert --bids T1w:MNI -o out/sub-1 --to ";
   ASSERT_EQ(run(convert + "itk" + chain).status, 0);
@@ -277,8 +276,7 @@ TEST_F(Bids, RegtoolNamesByTheTransforms) {
 
 TEST_F(Bids, UnusableNamesAreRefusedAndInputsProtected) {
   for (const std::string& program :
-       {program_path("fluidreg", FLUIDREG), program_path("ffdreg", FFDREG),
-        program_path("linreg", LINREG)}) {
+       {program_path("fluidreg"), program_path("ffdreg"), program_path("linreg")}) {
     expect_refusal(run(program + images + "-o out/sub-1 --bids T1-w:MNI"), "letters, digits and +");
     expect_refusal(run(program + images + "-o out/sub-1 --bids T1w"), "FROM:TO");
     expect_refusal(run(program + images + "-o out/ --bids T1w:MNI"), "start of a BIDS name");
@@ -293,7 +291,7 @@ TEST_F(Bids, UnusableNamesAreRefusedAndInputsProtected) {
   const HostImage mni = read("mni.nii.gz");
   write_image((folder / "constant.nii.gz").string(), mni.geometry,
               std::vector<float>(mni.voxels.size(), 7), StoredType::float32, 1);
-  expect_refusal(run(program_path("fluidreg", FLUIDREG) +
+  expect_refusal(run(program_path("fluidreg") +
                      " -q -f mni.nii.gz -m constant.nii.gz -o out/sub-1 --bids T1w:MNI"),
                  "constant", 1);
   expect_refusal(run(regtool + " convert --to itk --bids T1w:T1w -o out -t a.mat"), "twice");

@@ -12,8 +12,8 @@ namespace {
 
 using namespace test;
 
-const std::string fluidreg = program_path("fluidreg", FLUIDREG),
-                  ffdreg = program_path("ffdreg", FFDREG), linreg = program_path("linreg", LINREG);
+const std::string fluidreg = program_path("fluidreg"), ffdreg = program_path("ffdreg"),
+                  linreg = program_path("linreg");
 const std::string both = " -f f1.nii.gz -f f2.nii.gz -m m1.nii.gz -m m2.nii.gz ";
 const std::string quick = " --linear none --start none --levels 2 --iterations 30x10 ";
 

@@ -11,9 +11,9 @@ namespace {
 
 using namespace test;
 
-const std::string fluidreg = program_path("fluidreg", FLUIDREG);
-const std::string linreg = program_path("linreg", LINREG);
-const std::string regtool = program_path("regtool", REGTOOL);
+const std::string fluidreg = program_path("fluidreg");
+const std::string linreg = program_path("linreg");
+const std::string regtool = program_path("regtool");
 const std::string quick = " -s ssd --linear none --start none --levels 2 --iterations 3 ";
 
 class Cohort : public ProgramTest {

@@ -17,7 +17,7 @@ namespace {
 
 using namespace test;
 
-const std::string ffdreg = program_path("ffdreg", FFDREG);
+const std::string ffdreg = program_path("ffdreg");
 const std::string quick = " --linear none --levels 2 --iterations 25 --spacing 8mm ";
 const std::vector<std::string> written = {"0GenericAffine.mat",   "1Warp.nii.gz",
                                           "1InverseWarp.nii.gz",  "Warped.nii.gz",

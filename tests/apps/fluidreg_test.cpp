@@ -13,7 +13,7 @@ namespace {
 
 using namespace test;
 
-const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+const std::string fluidreg = program_path("fluidreg");
 const std::string images = " -f f.nii.gz -m m.nii.gz ";
 const std::string quick = " --linear none --levels 2 --iterations 20 ";
 const std::vector<std::string> written = {"0GenericAffine.mat",   "1Warp.nii.gz",

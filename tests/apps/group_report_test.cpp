@@ -12,7 +12,7 @@ namespace {
 using namespace test;
 using nlohmann::json;
 
-const std::string group_report = program_path("regtool", REGTOOL) + " report --group ";
+const std::string group_report = program_path("regtool") + " report --group ";
 
 class GroupReport : public ProgramTest {
  protected:

@@ -54,7 +54,7 @@ TEST(Padding, BackgroundHasNoValueAndTheRestIsClipped) {
   EXPECT_EQ(image.voxels[4], 400);
 }
 
-const std::string linreg = program_path("linreg", LINREG);
+const std::string linreg = program_path("linreg");
 
 class Intensities : public ProgramTest {
  protected:

@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-const std::string linreg = program_path("linreg", LINREG);
+const std::string linreg = program_path("linreg");
 const std::vector<std::string> written = {"0GenericAffine.mat", "Warped.nii.gz",
                                           "InverseWarped.nii.gz", "report.json"};
 
@@ -219,7 +219,7 @@ TEST_F(Linreg, HelpNamesTheOptions) {
 
 TEST_F(Linreg, IsTheFirstStageOfFfdreg) {
   const std::string call =
-      program_path("ffdreg", FFDREG) +
+      program_path("ffdreg") +
       " -f f.nii.gz -m m.nii.gz -o a_ --levels 2 --iterations 5 --spacing 10mm";
   ASSERT_EQ(run(call).status, 0);
   EXPECT_LT(error("a_0GenericAffine.mat"), 1);

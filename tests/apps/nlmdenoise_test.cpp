@@ -18,7 +18,7 @@ namespace {
 using namespace test;
 using Eigen::Vector3d;
 
-const std::string nlmdenoise = program_path("nlmdenoise", NLMDENOISE);
+const std::string nlmdenoise = program_path("nlmdenoise");
 
 class Nlmdenoise : public ProgramTest {
  protected:

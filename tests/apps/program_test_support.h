@@ -83,11 +83,11 @@ class ProgramTest : public testing::Test {
   std::filesystem::path folder;
 };
 
-/// The program of that name: beside the running test in a package, else where the build put it.
-inline std::string program_path(const std::string& name, const std::string& built) {
-  const std::filesystem::path beside =
-      std::filesystem::read_symlink("/proc/self/exe").parent_path() / name;
-  return std::filesystem::exists(beside) ? beside.string() : built;
+/// The program of that name: beside the running test in a package, else where a build puts it.
+inline std::string program_path(const std::string& name) {
+  const std::filesystem::path here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  const std::filesystem::path beside = here / name;
+  return (std::filesystem::exists(beside) ? beside : here.parent_path() / "apps" / name).string();
 }
 
 }  // namespace freeflow::test

@@ -32,8 +32,8 @@ class RealData : public ProgramTest {
 
   /// Runs ffdreg with its defaults.
   void register_pair(const std::filesystem::path& fixed, const std::filesystem::path& moving) {
-    const Outcome o = run(program_path("ffdreg", FFDREG) + " -f '" + (data / fixed).string() +
-                          "' -m '" + (data / moving).string() + "' -o r_");
+    const Outcome o = run(program_path("ffdreg") + " -f '" + (data / fixed).string() + "' -m '" +
+                          (data / moving).string() + "' -o r_");
     ASSERT_EQ(o.status, 0) << o.err;
     report = nlohmann::json::parse(slurp(folder / "r_report.json"));
     field = read_displacement((folder / "r_1Warp.nii.gz").string());
@@ -79,8 +79,8 @@ class RealData : public ProgramTest {
   /// mm.
   double linear_error(const HostImage& where, const std::filesystem::path& fixed,
                       const std::filesystem::path& moving, const std::string& options) {
-    const Outcome o = run(program_path("linreg", LINREG) + " -f '" + (data / fixed).string() +
-                          "' -m '" + (data / moving).string() + "' -o l_ --dof 6 " + options);
+    const Outcome o = run(program_path("linreg") + " -f '" + (data / fixed).string() + "' -m '" +
+                          (data / moving).string() + "' -o l_ --dof 6 " + options);
     EXPECT_EQ(o.status, 0) << o.err;
     const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string()),
                           to_world = where.geometry.index_to_world();

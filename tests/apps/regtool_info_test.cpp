@@ -14,7 +14,7 @@ namespace {
 
 using namespace test;
 
-const std::string regtool = program_path("regtool", REGTOOL);
+const std::string regtool = program_path("regtool");
 constexpr std::array<float, 12> shifted{1, 0, 0, 5, 0, 2, 0, 6, 0, 0, 3, 7};
 
 class RegtoolInfo : public ProgramTest {

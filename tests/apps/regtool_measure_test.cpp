@@ -9,6 +9,7 @@
 
 #include "apps/program_test_support.h"
 #include "support/phantoms.h"
+#include "support/python.h"
 #include "support/real_data.h"
 
 namespace freeflow {
@@ -17,7 +18,7 @@ namespace {
 using namespace test;
 using nlohmann::json;
 
-const std::string measure = program_path("regtool", REGTOOL) + " measure ";
+const std::string measure = program_path("regtool") + " measure ";
 
 class RegtoolMeasure : public ProgramTest {
  protected:
@@ -170,11 +171,6 @@ TEST_F(RegtoolMeasure, RefusesUnusableCalls) {
                  "in common");
 }
 
-/// The one that CMake found, which has the readers in CI; in a package whatever the machine has.
-std::string python() {
-  return std::filesystem::exists(FREEFLOW_PYTHON) ? FREEFLOW_PYTHON : "python3";
-}
-
 /// ../shared/eval/score.py with a Python that can run it; empty where either is missing.
 std::string score_command() {
   const char* source = std::getenv("FREEFLOW_SOURCE_DIR");
@@ -223,7 +219,7 @@ TEST_F(RegtoolMeasureAndScore, AgreeOnPhantoms) {
   EXPECT_EQ(expect_same(ours["landmarks"], scored("landmarks " + points + chain), 1e-5), 7);
   EXPECT_EQ(expect_same(ours["field"], scored("field warp.nii.gz"), 1e-5), 10);
   EXPECT_EQ(expect_same(ours["inverse"], scored("inverse warp.nii.gz inverse.nii.gz"), 1e-5), 3);
-  ASSERT_EQ(run(program_path("regtool", REGTOOL) +
+  ASSERT_EQ(run(program_path("regtool") +
                 " apply -i f.nii.gz -r warp.nii.gz -o mask.nii.gz --interpolation labels")
                 .status,
             0);

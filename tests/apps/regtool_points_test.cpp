@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-const std::string regtool = program_path("regtool", REGTOOL);
+const std::string regtool = program_path("regtool");
 
 /// A box of six quadrilaterals, whose vertices stand in no order that a reader would make.
 constexpr const char* box_ply =

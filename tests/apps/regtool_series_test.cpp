@@ -16,7 +16,7 @@ namespace {
 
 using namespace test;
 
-const std::string regtool = program_path("regtool", REGTOOL);
+const std::string regtool = program_path("regtool");
 
 /// A chain of a field and an affine, and images whose planes are all different.
 class RegtoolSeries : public ProgramTest {

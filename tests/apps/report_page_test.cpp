@@ -16,10 +16,10 @@ namespace {
 using namespace test;
 using nlohmann::ordered_json;
 
-const std::string ffdreg = program_path("ffdreg", FFDREG);
-const std::string fluidreg = program_path("fluidreg", FLUIDREG);
-const std::string linreg = program_path("linreg", LINREG);
-const std::string regtool_report = program_path("regtool", REGTOOL) + " report ";
+const std::string ffdreg = program_path("ffdreg");
+const std::string fluidreg = program_path("fluidreg");
+const std::string linreg = program_path("linreg");
+const std::string regtool_report = program_path("regtool") + " report ";
 const std::string quick = " -f f.nii -m m.nii --start none --linear none --levels 1 --iterations 5";
 
 class ReportPage : public ProgramTest {

@@ -10,7 +10,7 @@ class Waiting : public freeflow::test::ProgramTest {
  protected:
   Outcome ask(const std::string& environment) const {
     return run("env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT OMP_DISPLAY_ENV=verbose " + environment +
-               " " + freeflow::test::program_path("ffdreg", FFDREG) + " --version");
+               " " + freeflow::test::program_path("ffdreg") + " --version");
   }
 };
 

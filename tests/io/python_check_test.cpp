@@ -8,6 +8,7 @@
 #include <freeflow/io/transform_file.h>
 
 #include "io_test_support.h"
+#include "support/python.h"
 
 namespace freeflow::test {
 namespace {
@@ -22,11 +23,10 @@ std::string script() {
   return (here / "check_with_python.py").string();
 }
 
-/// The exit status of Python with these arguments: of the one that CMake found, where that is.
+/// The exit status of Python with these arguments.
 int run_python(const std::vector<std::string>& arguments) {
   std::ostringstream command;
-  command << '\'' << (std::filesystem::exists(FREEFLOW_PYTHON) ? FREEFLOW_PYTHON : "python3")
-          << '\'';
+  command << '\'' << python() << '\'';
   for (const std::string& argument : arguments) command << " '" << argument << '\'';
   return std::system(command.str().c_str());
 }
