@@ -93,6 +93,7 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
     const std::vector<std::string>& said = chain.transforms.back().warnings;
     warnings.insert(warnings.end(), said.begin(), said.end());
   }
+  if (images.image) warn_of_missing_affine(chain.listed, warnings);
   if (images.reference && images.image &&
       check_overlap(chain.listed, chain.transforms, *images.reference, *images.image) == 0)
     warnings.push_back("nothing of '" + images.image_path +
@@ -124,6 +125,7 @@ Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::st
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
                      std::vector<std::string>& warnings) {
   const HostChain chain = read_chain(files, {}, warnings);
+  warn_of_missing_affine(chain.listed, warnings);
   // Points are mapped on the host, from copies of the fields.
   require_chain_memory(ctx, chain, "the chain of transforms", largest_field_bytes(chain),
                        [](Context&, const Transform&) {});

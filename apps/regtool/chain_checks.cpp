@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <map>
+#include <set>
 
 #include <freeflow/core/error.h>
 
@@ -29,6 +31,12 @@ Output output_of(const std::string& path, std::string& prefix) {
       return output;
     }
   return Output::none;
+}
+
+std::string onto_fixed(const std::string& prefix) {
+  return "onto the fixed image's grid it is -t " + prefix + "1Warp.nii.gz -t " + prefix +
+         "0GenericAffine.mat, the way back is -t [" + prefix + "0GenericAffine.mat,1] -t " +
+         prefix + "1InverseWarp.nii.gz";
 }
 
 bool inside(const Eigen::Vector3d& voxel, const Extent& extent) {
@@ -96,11 +104,26 @@ void check_order(const std::vector<ListedTransform>& listed) {
                            second == Output::warp);
       require((forth && !listed[i].inverse) || back || turned || first == second,
               "'" + listed[i].path + "' before '" + listed[j].path +
-                  "' leads nowhere: onto the fixed image's grid it is -t " + first_prefix +
-                  "1Warp.nii.gz -t " + first_prefix + "0GenericAffine.mat, the way back is -t [" +
-                  first_prefix + "0GenericAffine.mat,1] -t " + first_prefix +
-                  "1InverseWarp.nii.gz");
+                  "' leads nowhere: " + onto_fixed(first_prefix));
     }
+}
+
+void warn_of_missing_affine(const std::vector<ListedTransform>& listed,
+                            std::vector<std::string>& warnings) {
+  std::set<std::string> affines;
+  std::map<std::string, std::string> warps;  // prefix: file
+  for (const ListedTransform& one : listed) {
+    std::string prefix;
+    const Output output = output_of(one.path, prefix);
+    if (output == Output::affine) affines.insert(prefix);
+    if (output == Output::warp || output == Output::inverse_warp) warps.emplace(prefix, one.path);
+  }
+  for (const auto& [prefix, path] : warps) {
+    const std::string affine = prefix + "0GenericAffine.mat";
+    if (!affines.count(prefix) && std::filesystem::exists(affine))
+      warnings.push_back("'" + path + "' is half of its registration, whose affine '" + affine +
+                         "' is not listed: " + onto_fixed(prefix));
+  }
 }
 
 void check_values(const std::string& path, const HostTransform& transform) {

@@ -18,6 +18,11 @@ struct ListedTransform {
 /// before the warp, the inverse warp with the affine that is not inverted.
 void check_order(const std::vector<ListedTransform>& listed);
 
+/// Warns of a registration's warp, or inverse warp, that is listed without the affine beside it: a
+/// registration's transform is both.
+void warn_of_missing_affine(const std::vector<ListedTransform>& listed,
+                            std::vector<std::string>& warnings);
+
 /// Throws InvalidArgument for an affine that flattens space and for displacements larger than the
 /// grid they stand on.
 void check_values(const std::string& path, const HostTransform& transform);

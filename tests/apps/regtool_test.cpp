@@ -18,8 +18,8 @@ namespace {
 
 using namespace test;
 
-const std::string regtool = program_path("regtool", REGTOOL);
-const std::string fluidreg = program_path("fluidreg", FLUIDREG);
+const std::string regtool = program_path("regtool");
+const std::string fluidreg = program_path("fluidreg");
 
 class Regtool : public ProgramTest {
  protected:
@@ -73,6 +73,26 @@ TEST_F(Regtool, SaysWhatIsNeededWhereAChainDoesNotFitIntoMemory) {
     expect_refusal(o, " MiB are free; close other programs, or ", 1);
     EXPECT_NE(o.err.find("out of memory: "), std::string::npos) << o.err;
   }
+}
+
+TEST_F(Regtool, WarnsOfAWarpWithoutTheAffineBesideIt) {
+  std::ofstream(folder / "p.csv") << "1,2,3\n";
+  const std::string apply = regtool + " apply -i m.nii.gz -r f.nii.gz -o w.nii.gz";
+  const std::string points = regtool + " points -i p.csv -o q.csv --direction fixed-to-moving";
+  for (const std::string& command : {apply, points}) {
+    const Outcome half = run(command + " -t a_1Warp.nii.gz");
+    EXPECT_EQ(half.status, 0) << half.err;
+    EXPECT_NE(half.err.find("whose affine 'a_0GenericAffine.mat' is not listed: onto the fixed "
+                            "image's grid it is" +
+                            forth.substr(0, forth.size() - 1)),
+              std::string::npos)
+        << half.err;
+    EXPECT_EQ(run(command + forth).err, "");
+  }
+  EXPECT_EQ(run(regtool + " apply -i f.nii.gz -r m.nii.gz -o b.nii.gz" + back).err, "");
+  // Without a file of that name there is nothing to list.
+  std::filesystem::rename(folder / "a_0GenericAffine.mat", folder / "b.mat");
+  EXPECT_EQ(run(apply + " -t a_1Warp.nii.gz").err, "");
 }
 
 TEST_F(Regtool, AppliesToImagesAsTheRegistrationDid) {
