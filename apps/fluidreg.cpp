@@ -46,7 +46,7 @@ po::options_description all_options(FluidregOptions& o) {
           "sigma-field", po::value(&o.sigma_field)->value_name("0.6vox|1mm"),
           "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' "
           "voxels of the level or mm, one value or "
-          "one per level; 0 for none (default 0.6vox)")(
+          "one per level; 0 for none (default: the flow diffuses and spares jumps; demons 0.6vox)")(
           "smoother", text(o.smoother)->value_name("recursive|separable|fft|auto"),
           "how the Gaussians are computed")(
           "velocity", text(o.velocity)->value_name("gaussian|navier"),

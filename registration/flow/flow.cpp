@@ -26,6 +26,7 @@ RegistrationResult register_flow(Context& ctx, PreparedImage& fixed, PreparedIma
   settings.symmetric = settings.log_domain = options.symmetric;
   settings.initial_velocity = options.initial_velocity;
   settings.sigma_field = options.sigma_field;
+  settings.diffuses = options.sigma_field.empty();
   settings.velocity = options.velocity;
   settings.viscosity = options.viscosity;
   settings.kl = options.kl;

@@ -1,7 +1,8 @@
 // Nonrigid registration by a greedy compositive flow (Chefd'hotel, Hermosillo and Faugeras 2002;
 // Ledig 2012), coarse to fine: moving(affine(x + u(x))) is brought to match fixed(x) by many small
 // steps,
-//   phi <- phi o (id + t v),   v = G_update * force,   then u <- G_field * u.
+//   phi <- phi o (id + t v),   v = G_update * force,   then u <- D u,
+// D a diffusion that spares jumps, where organs slide (field_diffusion.h), or a Gaussian.
 // The force is that of steepest descent per mm of world motion, so that thick slices are no
 // privilege. t brings the speeds' root mean square to 0.3 `step`, and the fastest voxels are bent
 // back so that none moves farther than `step`. Each step is smooth and small against the voxels, so
@@ -27,7 +28,7 @@ struct FlowOptions : StepOptions {
   /// Symmetric: starts at exp(v), v on any grid, which must live as long as the registration; it
   /// takes the place of an initial displacement.
   const DisplacementField* initial_velocity = nullptr;
-  FieldSigmas sigma_field;
+  FieldSigmas sigma_field;  ///< empty: the field is smoothed by diffusion in place of a Gaussian
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;  ///< of the Navier velocity
   /// weight of the symmetric Kullback-Leibler term (symmetric_kl.h) beside the measure

@@ -45,7 +45,7 @@ struct StepOptions : LevelOptions {
 };
 
 /// The Gaussian smoothing of a displacement or velocity after every step: one value, or one per
-/// level; empty: 0.6 voxel.
+/// level; empty: 0.6 voxel, but of a flow the diffusion.
 struct FieldSigmas : std::vector<Sigma> {
   using vector::vector;
   Sigma of_level(int level) const;

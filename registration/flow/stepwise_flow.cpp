@@ -1,6 +1,7 @@
 #include <freeflow/registration/flow/stepwise_flow.h>
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
@@ -10,6 +11,7 @@
 #include <freeflow/registration/flow/stepwise_flow_body.h>
 #include <freeflow/registration/flow/velocity.h>
 #include <freeflow/registration/levels/level_loop.h>
+#include <freeflow/regularize/field_diffusion.h>
 
 namespace freeflow {
 
@@ -83,6 +85,7 @@ class StepwiseRun : public LevelLoop {
   /// axis. (The update's are the smallest side on all axes: a force spreads through tissue, not
   /// through voxels.)
   Eigen::Vector3d field_sigma(int level, const Geometry& grid) const {
+    if (settings_.diffuses) return Eigen::Vector3d::Zero();
     const Sigma sigma = settings_.sigma_field.of_level(level);
     return sigma.in_mm ? in_voxels(sigma, grid) : Eigen::Vector3d::Constant(sigma.value);
   }
@@ -95,6 +98,8 @@ class StepwiseRun : public LevelLoop {
     const Velocity smooth(ctx_, grid, options_, settings_.velocity, settings_.viscosity);
     const GaussianFilter field_filter(ctx_, grid.extent, field_sigma(level.level, grid),
                                       options_.smoother);
+    std::optional<FieldDiffusion> diffusion;
+    if (settings_.diffuses) diffusion.emplace(ctx_, grid);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), force_back;
     if (back) force_back = DisplacementField(ctx_, grid);
     const ReduceWorkspace work(ctx_, voxels, 2);
@@ -134,7 +139,9 @@ class StepwiseRun : public LevelLoop {
           ctx_, Extent{1, 1, 1},
           FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * last_step, scale.data()});
       move({moving, scale.data(), scaled ? float(1 / last_step) : 0.0f}, force);
-      if (field_filter.smooths())
+      if (diffusion)
+        diffusion->apply(ctx_, force.view(), state_.view());
+      else if (field_filter.smooths())
         field_filter.apply(ctx_, force.view(), state_.view());
       else
         std::swap(state_, force);

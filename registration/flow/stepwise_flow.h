@@ -20,6 +20,7 @@ struct StepwiseSettings {
   bool of_thirion = false;      ///< that of Thirion
   const DisplacementField* initial_velocity = nullptr;
   FieldSigmas sigma_field;
+  bool diffuses = false;  ///< in place of a Gaussian on the field: field_diffusion.h
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;
   double kl = 0;
