@@ -8,6 +8,7 @@
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/flow/flow_direction.h>
 #include <freeflow/registration/flow/pace.h>
+#include <freeflow/registration/flow/running_mean.h>
 #include <freeflow/registration/flow/stepwise_flow_body.h>
 #include <freeflow/registration/flow/velocity.h>
 #include <freeflow/registration/levels/level_loop.h>
@@ -100,6 +101,8 @@ class StepwiseRun : public LevelLoop {
                                       options_.smoother);
     std::optional<FieldDiffusion> diffusion;
     if (settings_.diffuses) diffusion.emplace(ctx_, grid);
+    std::optional<RunningMean> mean;
+    if (settings_.averages) mean.emplace(ctx_, grid);
     DisplacementField force(ctx_, grid), velocity(ctx_, grid), force_back;
     if (back) force_back = DisplacementField(ctx_, grid);
     const ReduceWorkspace work(ctx_, voxels, 2);
@@ -116,6 +119,7 @@ class StepwiseRun : public LevelLoop {
     double last_step = 0;
     for (int k = 0;; ++k) {
       const bool last = k == level.max_iterations;
+      if (last && mean) mean->replace(state_);
       const FieldView<const float> state = std::as_const(state_).view();
       forth.evaluate(ctx_, state, pace.step(), force.view(), !last, terms.data());
       if (back)
@@ -133,7 +137,11 @@ class StepwiseRun : public LevelLoop {
       observer.on_iteration(level);
       if (observer.stop_requested()) throw Cancelled{};
       level.stopped_because = last ? "iterations" : "converged";
-      if (last || !pace.goes_on(cost)) return;
+      if (last) return;
+      if (!pace.goes_on(cost)) {
+        if (mean) mean->replace(state_);
+        return;
+      }
       last_step = pace.step();
       for_each_voxel(
           ctx_, Extent{1, 1, 1},
@@ -145,6 +153,8 @@ class StepwiseRun : public LevelLoop {
         field_filter.apply(ctx_, force.view(), state_.view());
       else
         std::swap(state_, force);
+      if (mean && k >= RunningMean::first_of(level.max_iterations))
+        mean->add(ctx_, std::as_const(state_).view());
     }
   }
 

@@ -21,6 +21,7 @@ struct StepwiseSettings {
   const DisplacementField* initial_velocity = nullptr;
   FieldSigmas sigma_field;
   bool diffuses = false;  ///< in place of a Gaussian on the field: field_diffusion.h
+  bool averages = false;  ///< a level's result is the mean of its last states (running_mean.h)
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;
   double kl = 0;
