@@ -31,7 +31,9 @@ class Copy(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.root)
         shutil.copytree(os.path.join(TREE, "docs"), os.path.join(self.root, "docs"))
         shutil.copytree(os.path.join(TREE, "benchmarks", "results"), os.path.join(self.root, "benchmarks", "results"))
-        shutil.copy(os.path.join(TREE, "README.md"), self.root)
+        shutil.copytree(os.path.join(TREE, "experiments", "atlas", "results"), os.path.join(self.root, "experiments", "atlas", "results"))
+        for page in ("README.md", "experiments/README.md"):
+            shutil.copy(os.path.join(TREE, page), os.path.join(self.root, page))
 
     def path(self, *parts):
         return os.path.join(self.root, *parts)
@@ -64,6 +66,12 @@ class PerformancePage(Copy):
         self.assertEqual(self.check().returncode, 1)
         self.assertEqual(run("performance_page", "--root", self.root).returncode, 0)
         self.assertEqual(self.check().returncode, 0)
+
+    def test_a_figure_that_a_file_lacks_is_named(self):
+        change(self.path("docs", "atlas.md"), " : recovery/", " : discovery/")
+        done = self.check()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("discovery", done.stderr)
 
     def test_a_changed_plot_is_noticed(self):
         change(self.path("docs", "img", "peers.svg"), "fluidreg", "fluidrag")
