@@ -155,6 +155,12 @@ class Phantoms(unittest.TestCase):
         for x, y in ((liver.AXES[0] + 4, 0), (liver.AXES[0] - 6, 0), (0, liver.AXES[1] - 4.9), (0, liver.AXES[1] + 5.1), (0, 0)):
             self.assertEqual(liver.near_border(x, y, 5), liver.border_distance(x, y) <= 5)
 
+    def test_what_a_field_leaves_at_the_border_shrinks_with_its_voxels(self):
+        """What is left lies in the voxels that the border cuts, so it goes with their size."""
+        left = [breathing.Liver(nifti.Grid.centred((int(312 / s), int(222 / s), 9), (s, s, 20.0)), "ct").best_of_a_field() for s in (3, 1)]
+        self.assertAlmostEqual(left[0] / left[1], 3, delta=0.4)
+        self.assertLess(left[0], 20 / 4)
+
     def test_the_liver_moves_as_its_points_do(self):
         """What a row of the moving image shows in the cavity is what the fixed one has where the points say; outside both are the same."""
         liver = breathing.Liver(nifti.Grid.centred((105, 71, 5), (3.0, 3.0, 20.0)), "mr")
