@@ -8,9 +8,24 @@
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
+#include <sys/mman.h>
+
 namespace freeflow::detail {
 
 namespace {
+/// Host memory. What is large takes huge pages, where the system gives them to those who ask: a
+/// volume's first touch then faults 512 times less often, and walks across slices miss the
+/// translation of addresses less.
+void* allocate_on_host(std::size_t bytes) {
+  constexpr std::size_t line = 64, huge = std::size_t(2) << 20;
+  const std::size_t unit = bytes >= 2 * huge ? huge : line;
+  void* const pointer = std::aligned_alloc(unit, (bytes + line - 1) / line * line);
+#ifdef MADV_HUGEPAGE
+  if (pointer && unit == huge) madvise(pointer, bytes, MADV_HUGEPAGE);  // a hint: may be refused
+#endif
+  return pointer;
+}
+
 /// Its address stands for memory that a rehearsal did not take; nothing reads or writes it.
 alignas(64) char imaginary[64];
 }  // namespace
@@ -22,7 +37,7 @@ void* allocate(ContextState& state, std::size_t bytes) {
     const CurrentDevice current(state);
     pointer = cuda_runtime::allocate(state.pool, state.stream, bytes);
   } else {
-    pointer = std::aligned_alloc(64, (bytes + 63) / 64 * 64);
+    pointer = allocate_on_host(bytes);
     if (!pointer)
       throw DeviceError("out of memory: " + std::to_string(bytes >> 20) + " MiB more than the " +
                         std::to_string(state.statistics.bytes_in_use >> 20) +
