@@ -1,9 +1,23 @@
 #include <freeflow/deform/warp.h>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/row_cells.h>
 #include <freeflow/deform/warp_body.h>
 
 namespace freeflow {
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const WarpValuesBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const WarpValuesBody local = body;
+    float* const out = &local.warped(x, y, z);
+    RowCells cells;
+    cells.locate(local.moving.extent, n, [&](int i) { return local.point(x + i, y, z); });
+    cells.fetch(local.moving.data);
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) out[i] = cells.value(i);
+  });
+}
 
 void bspline_prefilter(Context& ctx, VolumeView<float> image) {
   for_each_voxel(ctx, image.extent, ReplaceNanBody{image});

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include <freeflow/deform/row_cells.h>
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/intensity_range.h>
 #include <freeflow/similarity/intensity_range_body.h>
@@ -165,9 +166,26 @@ struct LnccForceAlongZ {
     return {{double(v[0]), double(v[1]), double(v[2])}};
   }
   FREEFLOW_HD void emit(const float* s, int x, int y, int z) const {
-    const std::size_t n = force.extent.count(), i = force.extent.offset(x, y, z);
+    write(s, sample_linear_with_gradient(moving, point(x, y, z)), force.extent.offset(x, y, z));
+  }
+  void emit_row(const double (&s)[terms][window_sum::columns], int x, int y, int z,
+                int count) const {
+    const LnccForceAlongZ local = *this;
+    const std::size_t first = force.extent.offset(x, y, z);
+    RowCells cells;
+    cells.locate(moving.extent, count, [&](int i) { return local.point(x + i, y, z); });
+    cells.fetch(moving.data);
+    RowGradients samples;
+    cells.with_gradient(samples);
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i) {
+      const float sums_there[terms] = {float(s[0][i]), float(s[1][i]), float(s[2][i])};
+      local.write(sums_there, samples[i], first + i);
+    }
+  }
+  FREEFLOW_HD void write(const float* s, const SampleWithGradient& w, std::size_t i) const {
+    const std::size_t n = force.extent.count();
     const float f = read_only(fixed + i);
-    const SampleWithGradient w = sample_linear_with_gradient(moving, point(x, y, z));
     const bool counts = (f == f) & (w.value == w.value);
     const float slope = fma_(f, s[0], fma_(-w.value, s[1], s[2])) * float(1.0 / sums[1]);
     const auto& m = point.map.m;

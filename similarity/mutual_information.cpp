@@ -5,41 +5,32 @@
 #include <type_traits>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/row_cells.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/similarity/mutual_information_body.h>
 
 namespace freeflow {
 
-/// The CPU sweeps a piece of a row three times: each loop on its own vectorises, the body as a
+/// The CPU sweeps a piece of a row several times: each loop on its own vectorises, the body as a
 /// whole does not.
 template <>
 void for_each_voxel(backend::Cpu cpu, Extent extent,
                     const ParzenForceBody<InformationPoint>& body) {
-  constexpr int longest = 512;
-  const int pieces = (extent.x + longest - 1) / longest;
-  const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * extent.y * extent.z,
-                       share = tasks / (16 * cpu.threads) + 1;
-#pragma omp parallel for schedule(dynamic, share) num_threads(cpu.threads)
-  for (std::ptrdiff_t task = 0; task < tasks; ++task) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
     const ParzenForceBody<InformationPoint> local = body;
-    const int row = int(task / pieces), y = row % extent.y, z = row / extent.y;
-    const int begin = int(task % pieces) * longest, n = std::min(longest, extent.x - begin);
-    const std::size_t first = local.at.fixed_bin.offset(begin, y, z);
-    float value[longest], gx[longest], gy[longest], gz[longest];
+    const std::size_t first = local.at.fixed_bin.offset(x, y, z);
+    RowCells cells;
+    cells.locate(local.at.moving.extent, n, [&](int i) { return local.at.point(x + i, y, z); });
+    cells.fetch(local.at.moving.data);
+    RowGradients samples;
+    cells.with_gradient(samples);
+    float slope[RowCells::longest];
 #pragma GCC ivdep
-    for (int i = 0; i < n; ++i) {
-      const SampleWithGradient s = local.at.sample(begin + i, y, z);
-      value[i] = s.value;
-      gx[i] = s.gradient.x;
-      gy[i] = s.gradient.y;
-      gz[i] = s.gradient.z;
-    }
-#pragma GCC ivdep
-    for (int i = 0; i < n; ++i) value[i] = local.at.slope_at(first + i, value[i]);
+    for (int i = 0; i < n; ++i) slope[i] = local.at.slope_at(first + i, samples.value[i]);
 #pragma GCC ivdep
     for (int i = 0; i < n; ++i)
-      local.at.write(local.force, first + i, value[i], {gx[i], gy[i], gz[i]});
-  }
+      local.at.write(local.force, first + i, slope[i], samples[i].gradient);
+  });
 }
 
 MutualInformation::MutualInformation(const MutualInformationOptions& o)

@@ -17,6 +17,8 @@
 //                   static Terms<terms> widen(const float* in)    what to sum, of one voxel's
 //                     inputs (`absent` beyond the grid)
 //                   void emit(const float* sums, int x, int y, int z) const
+//                   void emit_row(const double (&sums)[terms][columns], int x, int y, int z,
+//                     int count) const, where the CPU has a better way to emit so many
 //   along y and x:  static constexpr int terms;  const float* in (the planes, one after the other);
 //                   void emit(const float* sums, int x, int y, int z, double& a, double& b) const
 //                   a,
@@ -71,13 +73,15 @@ void sum_along_yx(backend::Cuda, Extent n, int radius, const Body& body);
 
 namespace window_sum {
 
+inline constexpr int columns = 128;
+
 /// Up to 128 neighbouring columns along z, from z_begin to z_end. Flattened: a body that is called
 /// instead of inlined is not vectorised.
 template <class Body>
 [[gnu::flatten]] void sum_columns(const Body& body, Extent n, int radius, int x_begin, int x_count,
                                   int y, int z_begin, int z_end) {
-  constexpr int K = Body::terms, width = 128;
-  double s[K][width] = {};
+  constexpr int K = Body::terms;
+  double s[K][columns] = {};
   const std::size_t slice = std::size_t(n.x) * n.y, base = std::size_t(y) * n.x + x_begin;
   const auto terms = [&](std::size_t i) {
     float in[Body::inputs];
@@ -104,6 +108,10 @@ template <class Body>
         const Terms<K> t = terms((enters ? entering : leaving) + x);
         for (int k = 0; k < K; ++k) s[k][x] += enters ? t.v[k] : -t.v[k];
       }
+    if constexpr (requires { body.emit_row(s, x_begin, y, z, x_count); }) {
+      body.emit_row(s, x_begin, y, z, x_count);
+      continue;
+    }
 #pragma GCC ivdep
     for (int x = 0; x < x_count; ++x) {
       float sums[K];
@@ -167,7 +175,7 @@ struct Rows {
 
 template <class Body>
 void sum_along_z(backend::Cpu cpu, Extent n, int radius, const Body& body) {
-  constexpr int width = 128;
+  constexpr int width = window_sum::columns;
   const int length = window_sum::z_segment(radius), pieces = window_sum::segments(n.x, width);
   const std::ptrdiff_t tasks = std::ptrdiff_t(pieces) * n.y * window_sum::segments(n.z, length);
 #pragma omp parallel for schedule(dynamic, 4) num_threads(cpu.threads)

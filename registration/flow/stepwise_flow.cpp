@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/row_cells.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/flow/flow_direction.h>
 #include <freeflow/registration/flow/pace.h>
@@ -15,6 +16,31 @@
 #include <freeflow/regularize/field_diffusion.h>
 
 namespace freeflow {
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const FlowComposeBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const FlowComposeBody local = body;
+    const std::size_t first = extent.offset(x, y, z), plane = extent.count();
+    float d[3][RowCells::longest];
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) {
+      float at[3];
+      local.motion.at(first + i, at);
+      for (int c = 0; c < 3; ++c) d[c][i] = at[c];
+    }
+    RowCells cells;
+    cells.locate(extent, n, [&](int i) {
+      return Vec3f{float(x + i) + d[0][i], float(y) + d[1][i], float(z) + d[2][i]};
+    });
+    for (int c = 0; c < 3; ++c) {
+      float* const out = local.out.data + c * plane + first;
+      cells.fetch(local.u.data + c * plane);
+#pragma GCC ivdep
+      for (int i = 0; i < n; ++i) out[i] = d[c][i] + cells.clamped(i);
+    }
+  });
+}
 
 namespace {
 

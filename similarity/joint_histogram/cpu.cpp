@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <freeflow/core/parallel_errors.h>
+#include <freeflow/deform/row_cells.h>
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/joint_histogram/schemes.h>
 #include <freeflow/similarity/joint_histogram/weights_body.h>
@@ -15,7 +16,7 @@ namespace freeflow {
 
 namespace {
 
-constexpr int block = 512;
+constexpr int block = RowCells::longest;
 constexpr std::uint16_t no_bin = SampledPair::no_bin;
 
 /// Reads blocks of a sampled pair: consecutive voxels.
@@ -58,8 +59,11 @@ struct WarpedBlocks {
       for (int i = 0; i < p.n; ++i)
         buffer[i] = sample_cubic(local.coefficients, local.moving, at(p.x + i, p.y, p.z));
     } else {
+      RowCells cells;
+      cells.locate(local.moving.extent, p.n, [&](int i) { return at(p.x + i, p.y, p.z); });
+      cells.fetch(local.moving.data);
 #pragma GCC ivdep
-      for (int i = 0; i < p.n; ++i) buffer[i] = sample_linear(local.moving, at(p.x + i, p.y, p.z));
+      for (int i = 0; i < p.n; ++i) buffer[i] = cells.value(i);
     }
     return p.n;
   }
