@@ -4,9 +4,79 @@
 #include <cmath>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/row_cells.h>
 #include <freeflow/similarity/mind_body.h>
 
 namespace freeflow {
+
+/// The CPU takes one channel of a piece of a row after the other: then the loops are over voxels.
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const MindResidualBody& body) {
+  constexpr int lanes = 4, words = 3, corners = 8, longest = 64;  // stays in the first cache
+  struct Piece {
+    RowCells cells;
+    std::uint32_t fixed[words][longest], moving[words][corners][longest], present[longest];
+    float weights[corners][longest], squares[lanes][longest], sums[lanes][corners][longest];
+  };
+  for_each_piece(cpu, extent, longest, [&](int x, int y, int z, int n) {
+    const MindResidualBody local = body;
+    const std::size_t first = extent.offset(x, y, z);
+    static thread_local Piece p;
+    const Extent grid = local.moving.extent;
+    p.cells.locate(grid, n, [&](int i) { return local.point(x + i, y, z); });
+    for (int i = 0; i < n; ++i) {
+      const MindRecord& r = local.fixed[first + i];
+      for (int w = 0; w < words; ++w) p.fixed[w][i] = r.channels[w];
+      p.present[i] = r.present;
+    }
+    for (int k = 0; k < corners; ++k) {
+      const MindRecord* const corner = local.moving.data + p.cells.step(k);
+      for (int i = 0; i < n; ++i) {
+        const MindRecord& r = corner[p.cells.corner(i)];
+        for (int w = 0; w < words; ++w) p.moving[w][k][i] = r.channels[w];
+        p.present[i] &= r.present;
+      }
+#pragma GCC ivdep
+      for (int i = 0; i < n; ++i)
+        p.weights[k][i] =
+            MindResidualBody::weight(k, p.cells.along_x(i).fraction, p.cells.along_y(i).fraction,
+                                     p.cells.along_z(i).fraction);
+    }
+    for (int i = 0; i < n; ++i) p.present[i] = p.cells.has_value(i) ? p.present[i] : 0;
+    std::fill_n(&p.squares[0][0], lanes * longest, 0.0f);
+    std::fill_n(&p.sums[0][0][0], lanes * corners * longest, 0.0f);
+    for (int channel = 0; channel < MindRecord::count; ++channel) {
+      const int w = channel / lanes, lane = channel % lanes, bits = 8 * lane;
+      auto& sums = p.sums[lane];
+#pragma GCC ivdep
+      for (int i = 0; i < n; ++i) {
+        float cell[corners], weights[corners], of_lane[corners];
+        for (int k = 0; k < corners; ++k) {
+          cell[k] = byte_at(p.moving[w][k][i], bits);
+          weights[k] = p.weights[k][i];
+          of_lane[k] = sums[k][i];
+        }
+        MindResidualBody::take(byte_at(p.fixed[w][i], bits), cell, weights, p.present[i] >> channel,
+                               p.squares[lane][i], of_lane);
+        for (int k = 0; k < corners; ++k) sums[k][i] = of_lane[k];
+      }
+    }
+    const auto sum = [](const auto& of, int i) {
+      return sum_of({{of[0][i], of[1][i], of[2][i], of[3][i]}});
+    };
+    for (int k = 0; k < corners; ++k)
+#pragma GCC ivdep
+      for (int i = 0; i < n; ++i)
+        p.sums[0][k][i] =
+            sum_of({{p.sums[0][k][i], p.sums[1][k][i], p.sums[2][k][i], p.sums[3][k][i]}});
+    const auto& c = p.sums[0];
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i)
+      local.write(first + i, p.present[i], sum(p.squares, i),
+                  {c[0][i], c[1][i], c[2][i], c[3][i], c[4][i], c[5][i], c[6][i], c[7][i]},
+                  p.cells.along_x(i), p.cells.along_y(i), p.cells.along_z(i));
+  });
+}
 
 namespace {
 

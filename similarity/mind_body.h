@@ -224,6 +224,36 @@ struct MindResidualBody {
     force.data[i + 2 * n] = z;
   }
 
+  /// Takes channels in, one or four at once: the residual's squares, and residual times channel in
+  /// each corner. Bits of `present` say which count.
+  template <class Channels>
+  static FREEFLOW_HD void take(Channels fixed, const Channels (&cell)[8], const float (&weights)[8],
+                               std::uint32_t present, Channels& squares, Channels (&corners)[8]) {
+    Channels r = fixed;
+    for (int k = 0; k < 8; ++k) r = fma_(-weights[k], cell[k], r);
+    r = where(present, r);
+    squares = fma_(r, r, squares);
+    for (int k = 0; k < 8; ++k) corners[k] = fma_(r, cell[k], corners[k]);
+  }
+  static FREEFLOW_HD float weight(int k, float tx, float ty, float tz) {
+    return (k & 1 ? tx : 1.0f - tx) * (k & 2 ? ty : 1.0f - ty) * (k & 4 ? tz : 1.0f - tz);
+  }
+  /// What becomes of the sums over all channels that are present.
+  FREEFLOW_HD void write(std::size_t i, std::uint32_t present, float squares, const Cell& corners,
+                         const CellOnAxis& cx, const CellOnAxis& cy, const CellOnAxis& cz) const {
+    const bool any = present != 0;
+    const float share = 1.0f / (255.0f * 255.0f * float(population(present)));
+    residual[i] = any ? squares * share : NAN;
+    if (!force.data) return;
+    const Vec3f g = interpolate_with_gradient(corners, cx, cy, cz).gradient;
+    const auto& a = point.map.m;
+    const float twice = 2.0f * share;
+    const float x = twice * fma_(a[0][0], g.x, fma_(a[1][0], g.y, a[2][0] * g.z)),
+                y = twice * fma_(a[0][1], g.x, fma_(a[1][1], g.y, a[2][1] * g.z)),
+                z = twice * fma_(a[0][2], g.x, fma_(a[1][2], g.y, a[2][2] * g.z));
+    write_force(i, any ? x : 0.0f, any ? y : 0.0f, any ? z : 0.0f);
+  }
+
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = moving.extent;
     const std::size_t i = force.extent.offset(x, y, z);
@@ -238,33 +268,17 @@ struct MindResidualBody {
       return;
     }
     float weights[8];
-    for (int k = 0; k < 8; ++k)
-      weights[k] = (k & 1 ? cx.fraction : 1.0f - cx.fraction) *
-                   (k & 2 ? cy.fraction : 1.0f - cy.fraction) *
-                   (k & 4 ? cz.fraction : 1.0f - cz.fraction);
+    for (int k = 0; k < 8; ++k) weights[k] = weight(k, cx.fraction, cy.fraction, cz.fraction);
     FourFloats squares, corners[8];
     for (int word = 0; word < 3; ++word) {
-      FourFloats cell[8], r = four_bytes(f.channels[word]);
+      FourFloats cell[8];
       for (int k = 0; k < 8; ++k) cell[k] = four_bytes(m.at[k].channels[word]);
-      for (int k = 0; k < 8; ++k) r = fma_(-weights[k], cell[k], r);
-      r = where(present >> 4 * word, r);
-      squares = fma_(r, r, squares);
-      for (int k = 0; k < 8; ++k) corners[k] = fma_(r, cell[k], corners[k]);
+      take(four_bytes(f.channels[word]), cell, weights, present >> 4 * word, squares, corners);
     }
-    const float share = 1.0f / (255.0f * 255.0f * float(population(present)));
-    residual[i] = sum_of(squares) * share;
-    if (!force.data) return;
-    const Vec3f g =
-        interpolate_with_gradient(
-            {sum_of(corners[0]), sum_of(corners[1]), sum_of(corners[2]), sum_of(corners[3]),
-             sum_of(corners[4]), sum_of(corners[5]), sum_of(corners[6]), sum_of(corners[7])},
-            cx, cy, cz)
-            .gradient;
-    const auto& a = point.map.m;
-    const float twice = 2.0f * share;
-    write_force(i, twice * fma_(a[0][0], g.x, fma_(a[1][0], g.y, a[2][0] * g.z)),
-                twice * fma_(a[0][1], g.x, fma_(a[1][1], g.y, a[2][1] * g.z)),
-                twice * fma_(a[0][2], g.x, fma_(a[1][2], g.y, a[2][2] * g.z)));
+    write(i, present, sum_of(squares),
+          {sum_of(corners[0]), sum_of(corners[1]), sum_of(corners[2]), sum_of(corners[3]),
+           sum_of(corners[4]), sum_of(corners[5]), sum_of(corners[6]), sum_of(corners[7])},
+          cx, cy, cz);
   }
 
   static FREEFLOW_HD int population(std::uint32_t bits) {
