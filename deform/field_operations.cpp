@@ -6,8 +6,79 @@
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/deform/field_operations_body.h>
+#include <freeflow/deform/row_cells.h>
 
 namespace freeflow {
+
+namespace {
+
+/// On the CPU, along a piece of a row: take(c, i, component c of v where voxel i goes by u).
+template <class Take>
+void sample_where_u_leads(FieldView<const float> u, FieldView<const float> v, int x, int y, int z,
+                          int count, const Take& take) {
+  const std::size_t plane = u.extent.count();
+  const float* const d = u.data + u.extent.offset(x, y, z);
+  RowCells cells;
+  cells.locate(v.extent, count, [&](int i) {
+    return Vec3f{float(x + i) + d[i], float(y) + d[i + plane], float(z) + d[i + 2 * plane]};
+  });
+  for (int c = 0; c < 3; ++c) {
+    cells.fetch(v.plane(c).data);
+#pragma GCC ivdep
+    for (int i = 0; i < count; ++i) take(c, i, cells.clamped(i));
+  }
+}
+
+/// Along a piece of a row: write(i, whether it has a meaning, residual).
+template <class Write>
+void for_residuals(const InverseResidualBody& body, int x, int y, int z, int count,
+                   const Write& write) {
+  const std::size_t plane = body.u.extent.count();
+  const float* const d = body.u.data + body.u.extent.offset(x, y, z);
+  float r[3][RowCells::longest];
+  sample_where_u_leads(body.u, body.v, x, y, z, count,
+                       [&](int c, int i, float v) { r[c][i] = d[i + c * plane] + v; });
+#pragma GCC ivdep
+  for (int i = 0; i < count; ++i) {
+    const Vec3f p{float(x + i) + d[i], float(y) + d[i + plane], float(z) + d[i + 2 * plane]};
+    const float at[3] = {r[0][i], r[1][i], r[2][i]};
+    write(i, InverseResidualBody::inside(p, body.u.extent), at);
+  }
+}
+
+}  // namespace
+
+// The CPU samples whole rows: row_cells.h.
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const InverseResidualFieldBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const std::size_t plane = extent.count();
+    float* const out = body.residual.data + extent.offset(x, y, z);
+    for_residuals(body.body, x, y, z, n, [&](int i, bool inside, const float r[3]) {
+      for (int c = 0; c < 3; ++c) out[i + c * plane] = inside ? r[c] : 0.0f;
+    });
+  });
+}
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const InverseResidualLengthBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    float* const out = &body.length(x, y, z);
+    for_residuals(body.body, x, y, z, n, [&](int i, bool inside, const float r[3]) {
+      out[i] = InverseResidualLengthBody::of(inside, r);
+    });
+  });
+}
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const InverseCorrectionBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const std::size_t plane = extent.count();
+    float* const v = body.v.data + extent.offset(x, y, z);
+    sample_where_u_leads(body.v, body.residual, x, y, z, n,
+                         [&](int c, int i, float r) { v[i + c * plane] -= r; });
+  });
+}
 
 DisplacementField compose(Context& ctx, const DisplacementField& first,
                           const DisplacementField& second) {
@@ -46,11 +117,14 @@ InverseResidual inverse_residual(Context& ctx, const DisplacementField& u,
   require_on_device(ctx, u, v);
   require(same_grid(u.geometry(), v.geometry()), "the field and its inverse do not share a grid");
   u.geometry().validate("the displacement field");
-  const ReduceWorkspace work(ctx, u.extent().count(), 2);
+  const std::size_t n = u.extent().count();
+  const ReduceWorkspace work(ctx, n, 2);
   Buffer<double> scalars(ctx, 3);
-  const InverseResidualBody body{u.view(), v.view()};
-  reduce(ctx, u.extent().count(), 2, InverseResidualSumBody{{}, body}, work, scalars.data());
-  reduce(ctx, u.extent().count(), 1, InverseResidualMaxBody{{}, body}, work, scalars.data() + 2);
+  Volume<float> lengths(ctx, u.geometry());
+  const float* const length = lengths.view().data;
+  for_each_voxel(ctx, u.extent(), InverseResidualLengthBody{{u.view(), v.view()}, lengths.view()});
+  reduce(ctx, n, 2, InverseResidualSumBody{{}, length}, work, scalars.data());
+  reduce(ctx, n, 1, InverseResidualMaxBody{{}, length}, work, scalars.data() + 2);
   const std::vector<double> s = scalars.to_host(ctx);
   return {s[1] > 0 ? s[0] / s[1] : 0.0, s[2]};
 }

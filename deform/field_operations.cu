@@ -9,6 +9,7 @@ template void for_each_voxel(backend::Cuda, Extent, const ComposeBody&);
 template void for_each_voxel(backend::Cuda, Extent, const ScaleFieldBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InvertBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InverseResidualFieldBody&);
+template void for_each_voxel(backend::Cuda, Extent, const InverseResidualLengthBody&);
 template void for_each_voxel(backend::Cuda, Extent, const InverseCorrectionBody&);
 template void for_each_voxel(backend::Cuda, Extent, const JacobianBody&);
 template void for_each_voxel(backend::Cuda, Extent, const CornerJacobianBody&);

@@ -121,15 +121,11 @@ struct InverseResidualBody {
     r[0] = d.x + sample_linear_clamped(v.plane(0), p);
     r[1] = d.y + sample_linear_clamped(v.plane(1), p);
     r[2] = d.z + sample_linear_clamped(v.plane(2), p);
+    return inside(p, n);
+  }
+  static FREEFLOW_HD bool inside(const Vec3f& p, Extent n) {
     return p.x >= 0 && p.y >= 0 && p.z >= 0 && p.x <= float(n.x - 1) && p.y <= float(n.y - 1) &&
            p.z <= float(n.z - 1);
-  }
-  FREEFLOW_HD bool length(std::size_t i, float& length) const {
-    const Extent n = u.extent;
-    float r[3];
-    const bool inside = at(int(i % n.x), int(i / n.x % n.y), int(i / (std::size_t(n.x) * n.y)), r);
-    length = sqrtf(fma_(r[0], r[0], fma_(r[1], r[1], r[2] * r[2])));
-    return inside;
   }
 };
 
@@ -155,20 +151,33 @@ struct InverseCorrectionBody {
   }
 };
 
-struct InverseResidualSumBody : SumBody {
+/// The residual's length; NaN where it has no meaning.
+struct InverseResidualLengthBody {
   InverseResidualBody body;
+  VolumeView<float> length;
+  static FREEFLOW_HD float of(bool inside, const float r[3]) {
+    const float squared = fma_(r[0], r[0], fma_(r[1], r[1], r[2] * r[2]));
+    return inside ? sqrtf(squared) : NAN;
+  }
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    float r[3];
+    const bool inside = body.at(x, y, z, r);
+    length(x, y, z) = of(inside, r);
+  }
+};
+
+struct InverseResidualSumBody : SumBody {
+  const float* length;
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
-    float length;
-    const bool inside = body.length(i, length);
-    return !inside ? 0.0 : term == 0 ? double(length) : 1.0;
+    const float l = length[i];
+    return l != l ? 0.0 : term == 0 ? double(l) : 1.0;
   }
 };
 
 struct InverseResidualMaxBody : MaxBody {
-  InverseResidualBody body;
+  const float* length;
   FREEFLOW_HD double operator()(std::size_t i, int) const {
-    float length;
-    return body.length(i, length) ? double(length) : 0.0;
+    return length[i] == length[i] ? double(length[i]) : 0.0;
   }
 };
 
