@@ -44,7 +44,6 @@ class RowCells {
     const unsigned* __restrict const corner = corner_;
     float* __restrict const pairs = pairs_;
     if (image_.x > 1) {
-#pragma GCC unroll 4
       for (int i = 0; i < count; ++i)
         for (int k = 0; k < 4; ++k)
           std::memcpy(pairs + 2 * (k * longest + i), rows[k] + corner[i], 8);
