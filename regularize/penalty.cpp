@@ -7,23 +7,6 @@
 
 namespace freeflow {
 
-/// On the CPU inner nodes go without the questions at the border, which keep a loop from being
-/// vectorised.
-template <>
-void for_each_voxel(backend::Cpu cpu, Extent n, const LogJacobianForceBody& body) {
-#pragma omp parallel for collapse(2) schedule(dynamic, 8) num_threads(cpu.threads)
-  for (int z = 0; z < n.z; ++z)
-    for (int y = 0; y < n.y; ++y) {
-      const LogJacobianForceBody local = body;
-      const bool inner = y > 0 && z > 0 && y < n.y - 1 && z < n.z - 1;
-      const int begin = inner ? 1 : n.x, end = inner ? n.x - 1 : n.x;
-      for (int x = 0; x < std::min(begin, n.x); ++x) local(x, y, z);
-#pragma GCC ivdep
-      for (int x = begin; x < end; ++x) local.add<true>(x, y, z);
-      for (int x = std::max(begin, end); x < n.x; ++x) local(x, y, z);
-    }
-}
-
 namespace {
 double inner_nodes(Extent n) { return std::max(1.0, double(n.x - 2) * (n.y - 2) * (n.z - 2)); }
 }  // namespace

@@ -170,23 +170,15 @@ struct LogJacobianForceBody {
   float factor;  // -weight / inner nodes
   FieldView<float> force;
 
-  FREEFLOW_HD void operator()(int x, int y, int z) const { add<false>(x, y, z); }
-
-  /// Outer nodes have cofactors of 0; for an inner node all neighbours exist, and none need be left
-  /// out.
-  template <bool inner>
-  FREEFLOW_HD void add(int x, int y, int z) const {
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Extent n = force.extent;
     const std::size_t count = n.count(), i = n.offset(x, y, z);
     for (int c = 0; c < 3; ++c) {
       float sum = 0;
-#pragma GCC unroll 3
       for (int dz = -1; dz <= 1; ++dz)
-#pragma GCC unroll 3
         for (int dy = -1; dy <= 1; ++dy)
-#pragma GCC unroll 3
           for (int dx = -1; dx <= 1; ++dx) {
-            if (!inner && !node::is_inner(x + dx, y + dy, z + dz, n)) continue;
+            if (!node::is_inner(x + dx, y + dy, z + dz, n)) continue;
             const std::size_t j = i + (std::ptrdiff_t(dz) * n.y + dy) * n.x + dx;
             // Seen from the node, this coefficient lies at the opposite offset.
             const float bx = node::weight(0, dx), by = node::weight(0, dy),
