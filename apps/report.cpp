@@ -211,6 +211,7 @@ ordered_json report_of(const Context& ctx, const ReportedRun& run, const Registr
                      {"reason", r.start->reason},
                      {"largest_displacement_mm", r.start->largest_mm},
                      {"root_mean_square_displacement_mm", r.start->root_mean_square_mm},
+                     {"moving_parts_mm", r.start->moving_parts_mm},
                      {"object_mm", r.start->object_mm},
                      {"cost", {{"before", r.start->cost_before}, {"after", r.start->cost_after}}},
                      {"inconsistency_mm", r.start->inconsistency_mm},

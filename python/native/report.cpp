@@ -80,6 +80,7 @@ nb::dict start_part(const StartRecord& s) {
   out["reason"] = s.reason.c_str();
   out["largest_displacement_mm"] = s.largest_mm;
   out["root_mean_square_displacement_mm"] = s.root_mean_square_mm;
+  out["moving_parts_mm"] = s.moving_parts_mm;
   out["object_mm"] = s.object_mm;
   out["cost"] = before_after(s.cost_before, s.cost_after);
   out["inconsistency_mm"] = s.inconsistency_mm;

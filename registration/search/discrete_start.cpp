@@ -73,7 +73,7 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
                     grid.z - 2 * both.margin[2]};
   const std::size_t cells = u.extent().count(), of_fit = 3 * both.channels.size();
   const ReduceWorkspace work(ctx, core.count(), 3);
-  const Buffer<double> sums(ctx, of_fit + 2);
+  const Buffer<double> sums(ctx, of_fit + 3);
   for (std::size_t c = 0; c < both.channels.size(); ++c) {
     const StartFitBody fit{{},
                            both.channels[c].fixed,
@@ -86,8 +86,8 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
   }
   SquaredLength length{u.view(), {}};
   for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
-  reduce(ctx, cells, 1, SquaredLengthSumBody{{}, length}, work, sums.data() + of_fit);
-  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + of_fit + 1);
+  reduce(ctx, cells, 2, LengthPowersBody{{}, length}, work, sums.data() + of_fit);
+  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + of_fit + 2);
   const std::vector<double> s = sums.to_host(ctx);
   StartRecord record;
   record.object_mm = images.object_mm();
@@ -101,7 +101,8 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
     }
   if (seen > 0) record.cost_before /= seen, record.cost_after /= seen;
   record.root_mean_square_mm = std::sqrt(s[of_fit] / double(cells));
-  record.largest_mm = std::sqrt(s[of_fit + 1]);
+  record.moving_parts_mm = s[of_fit] > 0 ? std::sqrt(s[of_fit + 1] / s[of_fit]) : 0;
+  record.largest_mm = std::sqrt(s[of_fit + 2]);
   return record;
 }
 
@@ -122,9 +123,9 @@ void DiscreteStartOptions::validate() const {
 }
 
 void judge(StartRecord& r) {
-  constexpr double large = 0.03, gain = 0.2;
+  constexpr double large = 0.045, gain = 0.2;
   r.taken = false;
-  if (r.root_mean_square_mm < large * r.object_mm)
+  if (r.moving_parts_mm < large * r.object_mm)
     r.reason = "the motion is small";
   else if (!(r.cost_after < (1 - gain) * r.cost_before))
     r.reason = "the images match little better for it";

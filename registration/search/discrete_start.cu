@@ -4,8 +4,7 @@
 namespace freeflow {
 
 template void reduce(backend::Cuda, std::size_t, int, const StartFitBody&, double*, double*);
-template void reduce(backend::Cuda, std::size_t, int, const SquaredLengthSumBody&, double*,
-                     double*);
+template void reduce(backend::Cuda, std::size_t, int, const LengthPowersBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const LargestSquaredLengthBody&, double*,
                      double*);
 

@@ -51,9 +51,13 @@ struct SquaredLength {
     return sum;
   }
 };
-struct SquaredLengthSumBody : SumBody {
+/// Terms: the sum of the squares of the lengths, the sum of their fourth powers.
+struct LengthPowersBody : SumBody {
   SquaredLength length;
-  FREEFLOW_HD double operator()(std::size_t i, int) const { return length.of(i); }
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    const double squared = length.of(i);
+    return term == 0 ? squared : squared * squared;
+  }
 };
 struct LargestSquaredLengthBody : MaxBody {
   SquaredLength length;

@@ -9,6 +9,8 @@ struct StartRecord {
   bool taken = false;
   std::string reason;                              ///< a sentence
   double largest_mm = 0, root_mean_square_mm = 0;  ///< lengths of the displacement
+  /// sqrt(sum |u|^4 / sum |u|^2): the length of what moves, whatever lies still around it
+  double moving_parts_mm = 0;
   double object_mm = 0;  ///< cube root of the fixed image's volume, which lengths are judged by
   double voxel_mm = 0;   ///< of the coarse grid, the least side
   /// Mean square of the descriptors' differences, in [0, 1], at the affine and at the displacement,
@@ -20,10 +22,10 @@ struct StartRecord {
   double seconds = 0;
 };
 
-/// Whether a start pays: it moves the object by more than a gradient is sure to find (root mean
-/// square above 3 % of object_mm), and the descriptors differ by a fifth less than before. Both are
-/// of the displacement that has been made consistent: what one direction alone finds is gone from
-/// it. Sets `taken` and `reason`.
+/// Whether a start pays: parts of the object move by more than a gradient is sure to find
+/// (moving_parts_mm above 4.5 % of object_mm), and the descriptors differ by a fifth less than
+/// before. Both are of the displacement that has been made consistent: what one direction alone
+/// finds is gone from it. Sets `taken` and `reason`.
 void judge(StartRecord& record);
 
 }  // namespace freeflow

@@ -109,6 +109,26 @@ TEST_P(StartSearch, FindsALargeWarpThatAGradientDoesNot) {
       << "levels that find less than the start has are left out";
 }
 
+TEST_P(StartSearch, AirAroundTheObjectDoesNotHideItsMotion) {
+  const Extent wide{112, 100, 84};
+  const Geometry grid = plain_geometry(wide);
+  const Eigen::Vector3d middle(wide.x / 2, wide.y / 2, wide.z / 2), half(24, 21, 17);
+  const auto object = [&](const Eigen::Vector3d& p) {
+    return ((p - middle).cwiseAbs().array() < half.array()).all() ? short_waves(p) : -10.0;
+  };
+  const auto image = [&](double shift) {
+    return Volume<float>(ctx, grid, voxelwise(wide, [&](int x, int y, int z) {
+                           return object({x + shift, double(y), double(z)});
+                         }));
+  };
+  const StartRecord record =
+      discrete_start(ctx, image(7), image(0), Eigen::Affine3d::Identity()).record;
+  EXPECT_LT(record.root_mean_square_mm, 0.04 * record.object_mm)
+      << "most of the image stands still";
+  EXPECT_NEAR(record.moving_parts_mm, 7, 1.5);
+  EXPECT_TRUE(record.taken) << record.reason;
+}
+
 TEST_P(StartSearch, HasTheBitsOfTheCpuWhateverTheThreads) {
   WarpedTexture t;
   for (std::size_t i = 0; i < t.f.size(); i += 997) t.f[i] = NAN;
