@@ -27,7 +27,6 @@ RegistrationResult register_flow(Context& ctx, PreparedImage& fixed, PreparedIma
   settings.initial_velocity = options.initial_velocity;
   settings.sigma_field = options.sigma_field;
   settings.diffuses = options.sigma_field.empty();
-  settings.usual_speed = 0.4;
   settings.averages = true;
   settings.velocity = options.velocity;
   settings.viscosity = options.viscosity;

@@ -4,11 +4,10 @@
 //   phi <- phi o (id + t v),   v = G_update * force,   then u <- D u,
 // D a diffusion that spares jumps, where organs slide (field_diffusion.h), or a Gaussian.
 // The force is that of steepest descent per mm of world motion, so that thick slices are no
-// privilege. t brings the speeds' root mean square to 0.4 `step`, and the fastest voxels are bent
+// privilege. t brings the speeds' root mean square to 0.3 `step`, and the fastest voxels are bent
 // back so that none moves farther than `step`. Each step is smooth and small against the voxels, so
 // it has an inverse, and so has what they compose to. A level ends in the mean of its last quarter
-// of states. Where sampling still leaves a fold, it is taken out at the end (unfold.h) and
-// reported.
+// of states. Where sampling still leaves a fold, it is taken out at the end (unfold.h) and reported.
 #pragma once
 
 #include <freeflow/registration/flow/step_options.h>
@@ -21,8 +20,6 @@
 namespace freeflow {
 
 struct FlowOptions : StepOptions {
-  FlowOptions() { finest_iterations = 15; }
-
   /// Both images pull on one stationary velocity v, (force forth - force back) / 2, the one at
   /// exp(v), the other at exp(-v); they meet at exp(v / 2). The result has v, and its inverse is
   /// exp(-v) itself. On one grid with the identity to start from, swapped images give swapped

@@ -13,7 +13,7 @@ std::optional<VelocityKind> parse_velocity(std::string_view name) {
 }
 
 int StepOptions::iterations_of_level(int level) const {
-  const int from_the_finest[] = {finest_iterations, 40, 80, 100};
+  constexpr int from_the_finest[] = {20, 40, 80, 100};
   return iterations.empty() ? from_the_finest[std::min(levels - 1 - level, 3)]
                             : given_iterations(level);
 }
@@ -26,7 +26,6 @@ void StepOptions::validate_steps(const char* model) const {
   require(step > 0 && step <= 1,
           of + "step must lie above 0 and be at most 1 voxel: longer ones may fold");
   require(tolerance >= 0 && std::isfinite(tolerance), of + "tolerance must not be negative");
-  require(finest_iterations >= 0, of + "finest_iterations must not be negative");
 }
 
 Sigma FieldSigmas::of_level(int level) const {

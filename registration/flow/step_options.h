@@ -24,8 +24,8 @@ enum class VelocityKind {
 };
 std::optional<VelocityKind> parse_velocity(std::string_view name);
 
-/// Of LevelOptions: four levels, the automatic measure; empty `iterations` are
-/// finest_iterations, then 40, 80, 100.
+/// Of LevelOptions: four levels, the automatic measure; empty `iterations` are 12 on the finest
+/// level, then 40, 80, 100.
 struct StepOptions : LevelOptions {
   Sigma sigma_update{1.7};
   Smoother smoother = Smoother::automatic;
@@ -33,7 +33,6 @@ struct StepOptions : LevelOptions {
   double step = 0.5;
   /// ends when ten iterations lower the cost by less than this share of it
   double tolerance = 1e-4;
-  int finest_iterations = 20;  ///< of the finest level, where `iterations` is empty
 
   StepOptions() {
     similarity.kind = SimilarityKind::automatic;

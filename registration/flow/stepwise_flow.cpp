@@ -44,6 +44,8 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const FlowComposeBody& body
 
 namespace {
 
+constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
+
 /// One registration: what its levels share.
 class StepwiseRun : public LevelLoop {
  public:
@@ -167,9 +169,9 @@ class StepwiseRun : public LevelLoop {
         return;
       }
       last_step = pace.step();
-      for_each_voxel(ctx_, Extent{1, 1, 1},
-                     FlowScaleBody{scaled ? sums.data() : nullptr,
-                                   settings_.usual_speed * last_step, scale.data()});
+      for_each_voxel(
+          ctx_, Extent{1, 1, 1},
+          FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * last_step, scale.data()});
       move({moving, scale.data(), scaled ? float(1 / last_step) : 0.0f}, force);
       if (diffusion)
         diffusion->apply(ctx_, force.view(), state_.view());

@@ -20,9 +20,8 @@ struct StepwiseSettings {
   bool of_thirion = false;      ///< that of Thirion
   const DisplacementField* initial_velocity = nullptr;
   FieldSigmas sigma_field;
-  bool diffuses = false;     ///< in place of a Gaussian on the field: field_diffusion.h
-  double usual_speed = 0.3;  ///< root mean square of the speeds, in steps
-  bool averages = false;     ///< a level's result is the mean of its last states (running_mean.h)
+  bool diffuses = false;  ///< in place of a Gaussian on the field: field_diffusion.h
+  bool averages = false;  ///< a level's result is the mean of its last states (running_mean.h)
   VelocityKind velocity = VelocityKind::gaussian;
   Viscosity viscosity;
   double kl = 0;

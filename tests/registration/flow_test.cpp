@@ -309,7 +309,6 @@ TEST_P(Flow, SaysWhyItCannot) {
   refuses([](FlowOptions& o) { o.sigma_field = {{-1}}; });
   refuses([](FlowOptions& o) { o.sigma_field = {{1}, {1}, {1}}; });
   refuses([](FlowOptions& o) { o.iterations = {1, 2, 3}; });
-  refuses([](FlowOptions& o) { o.finest_iterations = -1; });
   refuses([](FlowOptions& o) { o.kl = -1; });
   DemonsOptions thirion = quick<DemonsOptions>();
   thirion.kind = DemonsKind::thirion;
