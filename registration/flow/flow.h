@@ -6,8 +6,9 @@
 // The force is that of steepest descent per mm of world motion, so that thick slices are no
 // privilege. t brings the speeds' root mean square to 0.3 `step`, and the fastest voxels are bent
 // back so that none moves farther than `step`. Each step is smooth and small against the voxels, so
-// it has an inverse, and so has what they compose to. A level ends in the mean of its last quarter
-// of states. Where sampling still leaves a fold, it is taken out at the end (unfold.h) and reported.
+// it has an inverse, and so has what they compose to. A level ends in the mean of its last states,
+// the last quarter or those that no longer lowered the cost. Where sampling still leaves a fold, it
+// is taken out at the end (unfold.h) and reported.
 #pragma once
 
 #include <freeflow/registration/flow/step_options.h>

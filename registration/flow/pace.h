@@ -17,6 +17,8 @@ class FlowPace {
   FlowPace(double step, double tolerance, int sizes)
       : step_(step), smallest_(std::ldexp(step, 1 - sizes)), tolerance_(tolerance) {}
   double step() const { return step_; }
+  /// Whether the last cost was no gain.
+  bool idles() const { return idle_ > 0; }
 
   /// Takes the cost of an iteration; false: enough.
   bool goes_on(double cost) {

@@ -18,6 +18,8 @@ class RunningMean {
   /// The iteration, of so many, from which on states count: the last quarter.
   static int first_of(int iterations) { return iterations - (iterations + 2) / 4; }
 
+  /// What was added is forgotten.
+  void restart() { count_ = 0; }
   void add(Context& ctx, FieldView<const float> state) {
     for_each_voxel(ctx, state.extent, RunningMeanBody{state, 1.0f / float(++count_), mean_.view()});
   }

@@ -179,8 +179,10 @@ class StepwiseRun : public LevelLoop {
         field_filter.apply(ctx_, force.view(), state_.view());
       else
         std::swap(state_, force);
-      if (mean && k >= RunningMean::first_of(level.max_iterations))
+      if (mean && (pace.idles() || k >= RunningMean::first_of(level.max_iterations)))
         mean->add(ctx_, std::as_const(state_).view());
+      else if (mean)
+        mean->restart();
     }
   }
 

@@ -89,12 +89,13 @@ TEST_P(Atlas, RecoversTheImageAndItsShape) {
         ctx, DisplacementField(ctx, truth.geometry, group_velocity(truth.geometry, number))));
     from_truth.add(ctx, compose(ctx, there, truth.geometry));
   }
-  EXPECT_LT(mean_length_mm(ctx, from_truth.mean(ctx), &r.mask), 0.3);
+  const double template_mm = mean_length_mm(ctx, from_truth.mean(ctx), &r.mask);
+  EXPECT_LT(template_mm, 0.2);
   // the subjects themselves lie much farther
   double subject_mm = 0;
   for (const AtlasRound& round : r.rounds) subject_mm = std::max(subject_mm, round.deformation_mm);
-  EXPECT_GT(subject_mm, 0.8);
-  EXPECT_LT(r.rounds.back().change_mm, 0.02);
+  EXPECT_GT(subject_mm, 4 * template_mm);
+  EXPECT_LT(r.rounds.back().change_voxels, o.enough_voxels);
   for (const AtlasMember& m : r.members) EXPECT_GT(m.correlation, 0.97) << m.name;
 }
 

@@ -22,11 +22,11 @@ constexpr Extent extent{64, 56, 44};
 double short_waves(const Eigen::Vector3d& p) {
   static const std::vector<Eigen::Vector4d> waves = [] {
     std::mt19937 random(7);
-    std::uniform_real_distribution<double> frequency(-0.7, 0.7), phase(0, 6.28);
+    std::uniform_real_distribution<double> frequency(-0.8, 0.8), phase(0, 6.28);
     std::vector<Eigen::Vector4d> result;
     while (result.size() < 24) {
       const Eigen::Vector3d w(frequency(random), frequency(random), frequency(random));
-      if (w.norm() > 0.6) result.emplace_back(w.x(), w.y(), w.z(), phase(random));
+      if (w.norm() > 0.8) result.emplace_back(w.x(), w.y(), w.z(), phase(random));
     }
     return result;
   }();
