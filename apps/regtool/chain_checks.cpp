@@ -39,6 +39,12 @@ std::string onto_fixed(const std::string& prefix) {
          prefix + "1InverseWarp.nii.gz";
 }
 
+std::string half_a_transform(const std::string& path, const std::string& affine,
+                             const std::string& prefix) {
+  return "'" + path + "' is half of its registration, whose affine '" + affine +
+         "' is not listed: " + onto_fixed(prefix);
+}
+
 bool inside(const Eigen::Vector3d& voxel, const Extent& extent) {
   for (int axis = 0; axis < 3; ++axis)
     if (!(voxel[axis] >= -0.5 && voxel[axis] < extent[axis] - 0.5)) return false;
@@ -53,6 +59,7 @@ std::vector<Eigen::Vector3d> sample_of(const Geometry& grid) {
   const auto positions = [&](int axis) {
     const int n = grid.extent[axis], count = std::min(n, most_per_axis);
     std::vector<double> at;
+    at.reserve(std::size_t(count));
     for (int i = 0; i < count; ++i) at.push_back((i + 0.5) * n / count - 0.5);
     return at;
   };
@@ -120,9 +127,8 @@ void warn_of_missing_affine(const std::vector<ListedTransform>& listed,
   }
   for (const auto& [prefix, path] : warps) {
     const std::string affine = prefix + "0GenericAffine.mat";
-    if (!affines.count(prefix) && std::filesystem::exists(affine))
-      warnings.push_back("'" + path + "' is half of its registration, whose affine '" + affine +
-                         "' is not listed: " + onto_fixed(prefix));
+    if (affines.count(prefix) || !std::filesystem::exists(affine)) continue;
+    warnings.push_back(half_a_transform(path, affine, prefix));
   }
 }
 

@@ -86,6 +86,7 @@ class StepwiseRun : public LevelLoop {
       return iterate(forth, nullptr, level, observer);
     }
     std::vector<Volume<float>> moving;
+    moving.reserve(channels.size());
     for (const ImagePair& pair : channels) moving.push_back(on_fixed_grid(pair));
     std::vector<ImagePair> swapped;
     for (std::size_t c = 0; c < channels.size(); ++c)

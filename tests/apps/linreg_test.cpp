@@ -125,12 +125,10 @@ TEST_F(Linreg, GivesTheSameBytesWhateverTheThreads) {
 TEST_F(Linreg, TakesEverySearchAndStart) {
   write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(),
                Eigen::Vector3d::Zero());
+  const std::string call = linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init ",
+                    searching = call + "start.tfm --search ";
   for (const std::string search : {"gradient", "powell", "hill", "flirt"}) {
-    ASSERT_EQ(
-        run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init start.tfm --search " + search)
-            .status,
-        0)
-        << search;
+    ASSERT_EQ(run(searching + search).status, 0) << search;
     EXPECT_LT(error("a_0GenericAffine.mat"), 0.8) << search;
   }
   const Geometry grid = read_image((folder / "f.nii.gz").string()).geometry;
@@ -139,8 +137,7 @@ TEST_F(Linreg, TakesEverySearchAndStart) {
   expect_refusal(run(linreg + " -f f.nii.gz -m m.nii.gz -o out_ --init u.nii.gz"),
                  "holds a displacement");
   for (const std::string init : {"moments", "center", "identity"}) {
-    ASSERT_EQ(run(linreg + " -f f.nii.gz -m m.nii.gz -o a_ --dof 6 --init " + init).status, 0)
-        << init;
+    ASSERT_EQ(run(call + init).status, 0) << init;
     EXPECT_LT(error("a_0GenericAffine.mat"), 0.8) << init;
   }
 }
@@ -148,9 +145,10 @@ TEST_F(Linreg, TakesEverySearchAndStart) {
 TEST_F(Linreg, SamplesTricubicallyOnRequest) {
   write_affine((folder / "start.tfm").string(), Eigen::Translation3d(2, 1, -1) * truth(),
                Eigen::Vector3d::Zero());
+  const std::string searching =
+      linreg + " -f f.nii.gz -m m.nii.gz --dof 6 --init start.tfm --levels 2 --search ";
   for (const std::string search : {"gradient", "hill"}) {
-    const std::string call =
-        linreg + " -f f.nii.gz -m m.nii.gz --dof 6 --init start.tfm --levels 2 --search " + search;
+    const std::string call = searching + search;
     ASSERT_EQ(run(call + " -o l_").status, 0) << search;
     ASSERT_EQ(run(call + " -o c_ --sampling cubic").status, 0) << search;
     EXPECT_LT(error("c_0GenericAffine.mat"), 0.8) << search;

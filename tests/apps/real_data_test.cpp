@@ -89,8 +89,8 @@ class RealData : public ProgramTest {
     double sum = 0, count = 0;
     for (std::size_t i = 0; i < where.voxels.size(); ++i) {
       if (!(where.voxels[i] > bright)) continue;
-      const Eigen::Vector3d p =
-          to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y), double(i / n.x / n.y));
+      const std::size_t row = i / n.x, y = row % n.y, z = row / n.y;
+      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(i % n.x), double(y), double(z));
       sum += (found * p - p).norm();
       ++count;
     }

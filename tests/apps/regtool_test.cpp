@@ -68,8 +68,9 @@ TEST_F(Regtool, SaysWhatIsNeededWhereAChainDoesNotFitIntoMemory) {
   header.seekp(42).write(reinterpret_cast<const char*>(sides.data()), sizeof sides);
   header.close();
   std::filesystem::resize_file(folder / "huge.nii", 352 + side * side * side);
-  for (const std::string command : {"compose", "jacobian"}) {
-    const Outcome o = run(regtool + ' ' + command + " --device cpu -r huge.nii -o out.nii" + forth);
+  for (const std::string command : {" compose", " jacobian"}) {
+    const std::string words = command + " --device cpu -r huge.nii -o out.nii" + forth;
+    const Outcome o = run(regtool + words);
     expect_refusal(o, " MiB are free; close other programs, or ", 1);
     EXPECT_NE(o.err.find("out of memory: "), std::string::npos) << o.err;
   }
@@ -127,12 +128,10 @@ TEST_F(Regtool, CarriesLabelsForthAndBack) {
       }
   write_labels((folder / "labels.nii.gz").string(), labels, 1);
   for (const std::string how : {"labels", "nearest"}) {
-    const std::string with = " --interpolation " + how;
-    ASSERT_EQ(
-        run(regtool + " apply -i labels.nii.gz -r f.nii.gz -o there.nii.gz" + with + forth).status,
-        0);
-    ASSERT_EQ(
-        run(regtool + " apply -i there.nii.gz -r m.nii.gz -o back.nii.gz" + with + back).status, 0);
+    std::string apply = regtool + " apply --interpolation ";
+    apply.append(how).append(" -i ");
+    ASSERT_EQ(run(apply + "labels.nii.gz -r f.nii.gz -o there.nii.gz" + forth).status, 0);
+    ASSERT_EQ(run(apply + "there.nii.gz -r m.nii.gz -o back.nii.gz" + back).status, 0);
     const HostLabels there = read_labels((folder / "there.nii.gz").string());
     const HostLabels returned = read_labels((folder / "back.nii.gz").string());
     EXPECT_EQ(there.stored_type, StoredType::int64);
@@ -247,9 +246,9 @@ TEST_F(Regtool, RefusesUnusableCalls) {
                  "also an input");
   expect_refusal(run(regtool + " transmogrify"), "--help");
   EXPECT_EQ(run(regtool + " --help").status, 0);
-  for (const std::string command :
-       {"apply", "points", "compose", "invert", "jacobian", "convert", "info"})
-    EXPECT_EQ(run(regtool + " " + command + " --help").status, 0) << command;
+  for (std::string command :
+       {" apply", " points", " compose", " invert", " jacobian", " convert", " info"})
+    EXPECT_EQ(run(regtool + command.append(" --help")).status, 0) << command;
 }
 
 }  // namespace

@@ -112,7 +112,7 @@ TEST_P(StartSearch, FindsALargeWarpThatAGradientDoesNot) {
 TEST_P(StartSearch, AirAroundTheObjectDoesNotHideItsMotion) {
   const Extent wide{112, 100, 84};
   const Geometry grid = plain_geometry(wide);
-  const Eigen::Vector3d middle(wide.x / 2, wide.y / 2, wide.z / 2), half(24, 21, 17);
+  const Eigen::Vector3d middle(56, 50, 42), half(24, 21, 17);
   const auto object = [&](const Eigen::Vector3d& p) {
     return ((p - middle).cwiseAbs().array() < half.array()).all() ? short_waves(p) : -10.0;
   };
