@@ -19,7 +19,7 @@ namespace {
 void* allocate_on_host(std::size_t bytes) {
   constexpr std::size_t line = 64, huge = std::size_t(2) << 20;
   const std::size_t unit = bytes >= 2 * huge ? huge : line;
-  void* const pointer = std::aligned_alloc(unit, (bytes + line - 1) / line * line);
+  void* const pointer = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit);
 #ifdef MADV_HUGEPAGE
   if (pointer && unit == huge) madvise(pointer, bytes, MADV_HUGEPAGE);  // a hint: may be refused
 #endif
