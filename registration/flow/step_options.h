@@ -24,7 +24,7 @@ enum class VelocityKind {
 };
 std::optional<VelocityKind> parse_velocity(std::string_view name);
 
-/// Of LevelOptions: four levels, the automatic measure; empty `iterations` are 12 on the finest
+/// Of LevelOptions: four levels, the automatic measure; empty `iterations` are 20 on the finest
 /// level, then 40, 80, 100.
 struct StepOptions : LevelOptions {
   Sigma sigma_update{1.7};
