@@ -186,7 +186,8 @@ def page(result):
     first = result["programs"][0]
     options = " ".join(result["options"]) or "no options"
     missing = [p.name for p in pairs.PAIRS if set(result["pairs"].get(p.name, {}).get("runs", {})) != set(result["programs"])]
+    source = textwrap.wrap(f"{result['commit'][:12]}, {options}, {result['date']}; {result['machine']}.", 120)
     left_out = textwrap.wrap(f"Not in it, or not by every program: {', '.join(missing)}.", 120) if missing else []
-    return "\n".join([BEGIN, f"{result['commit'][:12]}, {options}, {result['date']}; {result['machine']}.", *left_out, "", draw(result), "",
+    return "\n".join([BEGIN, *source, *left_out, "", draw(result), "",
                       f"Against {first} of the same result instead of each program against itself:", "",
                       numbers(result, result, first) + END])
