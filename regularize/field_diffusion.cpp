@@ -10,7 +10,8 @@ namespace freeflow {
 FieldDiffusion::FieldDiffusion(Context& ctx, const Geometry& grid)
     : grid_(grid), conductance_(ctx, grid.extent.count()) {}
 
-void FieldDiffusion::apply(Context& ctx, FieldView<float> in, FieldView<float> out) const {
+void FieldDiffusion::apply(Context& ctx, FieldView<float> in, FieldView<float> out,
+                           double share) const {
   float* const g = conductance_.data();
   ConductanceBody conductance{in, {}, g};
   for (int c = 0; c < 3; ++c)
@@ -20,7 +21,7 @@ void FieldDiffusion::apply(Context& ctx, FieldView<float> in, FieldView<float> o
     }
   for_each_voxel(ctx, grid_.extent, conductance);
   for (int pass = 0; pass < passes; ++pass) {
-    for_each_voxel(ctx, grid_.extent, DiffusionBody{in, g, float(time), out});
+    for_each_voxel(ctx, grid_.extent, DiffusionBody{in, g, float(share * time), out});
     std::swap(in, out);
   }
 }

@@ -24,8 +24,9 @@ class FieldDiffusion {
   /// For fields in voxels of this grid.
   FieldDiffusion(Context& ctx, const Geometry& grid);
 
-  /// Smooths `in` into `out`, which must not overlap; `in` is used up. Neither allocates nor waits.
-  void apply(Context& ctx, FieldView<float> in, FieldView<float> out) const;
+  /// Smooths `in` into `out`, which must not overlap; `in` is used up. `share`: of `time`, in (0,
+  /// 1]. Neither allocates nor waits.
+  void apply(Context& ctx, FieldView<float> in, FieldView<float> out, double share = 1) const;
 
  private:
   Geometry grid_;

@@ -140,9 +140,9 @@ class StepwiseRun : public LevelLoop {
     for (int c = 0; c < 3; ++c) moving.per_side[c] = float(smallest / grid.spacing[c]);
     level.penalty_names = penalty_names();
     if (ctx_.rehearses()) return;
-    // One size of step: what smooths the field does not shrink with it, so that smaller ones would
-    // lose what is gained.
-    FlowPace pace(options_.step, options_.tolerance, 1);
+    // The diffusion shrinks with the step, so a smaller one comes nearer to the same field; a
+    // Gaussian stays as wide, so that smaller ones would lose what is gained.
+    FlowPace pace(options_.step, options_.tolerance, diffusion ? 2 : 1);
     double last_step = 0;
     for (int k = 0;; ++k) {
       const bool last = k == level.max_iterations;
@@ -175,7 +175,7 @@ class StepwiseRun : public LevelLoop {
           FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * last_step, scale.data()});
       move({moving, scale.data(), scaled ? float(1 / last_step) : 0.0f}, force);
       if (diffusion)
-        diffusion->apply(ctx_, force.view(), state_.view());
+        diffusion->apply(ctx_, force.view(), state_.view(), last_step / options_.step);
       else if (field_filter.smooths())
         field_filter.apply(ctx_, force.view(), state_.view());
       else

@@ -22,7 +22,9 @@ SIZE = (24, 22, 14)
 # In a copy of the page: holds the flicker still at its first half, as a hand on it would see it, and says what then lies over the picture.
 PROBE = """<script>const row=document.querySelector('.flicker'),over=row.querySelector('.over');
 const say=()=>{const s=getComputedStyle(over);return s.opacity+' '+s.animationName};
-const before=say();row.focus();requestAnimationFrame(()=>{document.title='probe '+before+' then '+say()});</script>"""
+const before=say();row.focus();let looks=0;
+const look=()=>{const now=say();if(/flicker/.test(now)||++looks==100)document.title='probe '+before+' then '+now;else setTimeout(look,20)};
+look();</script>"""
 
 
 class Tags(HTMLParser):

@@ -14,14 +14,15 @@ using namespace test;
 class Diffusion : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Diffusion);
 
-std::vector<float> diffused(Context& ctx, const Geometry& g, const std::vector<float>& u) {
+std::vector<float> diffused(Context& ctx, const Geometry& g, const std::vector<float>& u,
+                            double share = 1) {
   DisplacementField in(ctx, g, u), out(ctx, g);
-  FieldDiffusion(ctx, g).apply(ctx, in.view(), out.view());
+  FieldDiffusion(ctx, g).apply(ctx, in.view(), out.view(), share);
   return out.to_host(ctx);
 }
 
 /// Face by face: what passes between two voxels leaves the one and enters the other.
-std::vector<double> expected(const Geometry& g, const std::vector<float>& u) {
+std::vector<double> expected(const Geometry& g, const std::vector<float>& u, double share) {
   const Extent n = g.extent;
   const std::size_t count = n.count(), stride[3] = {1, std::size_t(n.x), std::size_t(n.x) * n.y};
   const auto for_each_face = [&](auto f) {
@@ -44,7 +45,7 @@ std::vector<double> expected(const Geometry& g, const std::vector<float>& u) {
     for_each_face([&](std::size_t i, int a) {
       for (std::size_t c = 0; c < 3; ++c) {
         const std::size_t p = c * count + i, q = p + stride[a];
-        const double flow = FieldDiffusion::time / conductance[i] * (now[q] - now[p]);
+        const double flow = share * FieldDiffusion::time / conductance[i] * (now[q] - now[p]);
         next[p] += flow;
         next[q] -= flow;
       }
@@ -58,9 +59,11 @@ TEST_P(Diffusion, IsWhatItSaysToTheBorder) {
   for (const Extent n : {Extent{29, 21, 13}, Extent{17, 1, 5}, Extent{1, 1, 9}, Extent{1, 1, 1}}) {
     const Geometry g = oblique_geometry(n);
     const std::vector<float> u = random_values(3 * n.count(), 7, -1, 1);
-    const std::vector<float> found = diffused(ctx, g, u);
-    const std::vector<double> truth = expected(g, u);
-    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], truth[i], 1e-6) << i;
+    for (const double share : {1.0, 0.5}) {
+      const std::vector<float> found = diffused(ctx, g, u, share);
+      const std::vector<double> truth = expected(g, u, share);
+      for (std::size_t i = 0; i < found.size(); ++i) ASSERT_NEAR(found[i], truth[i], 1e-6) << i;
+    }
   }
 }
 
