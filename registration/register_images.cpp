@@ -50,6 +50,7 @@ std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, Prep
   if (observer) observer->on_stage(Stage::start);
   DiscreteStartOptions search = options.discrete_start;
   search.channel_weights = model.similarity.channel_weights;
+  search.only_large = options.start == StartKind::automatic;
   DiscreteStart start = discrete_start(ctx, fixed, moving, model.initial, search, observer);
   if (options.start == StartKind::discrete && !start.record.taken) {
     start.record.taken = true;

@@ -18,6 +18,8 @@ namespace {
 constexpr int coarse_cell = 4, fine_cell = 2;  // voxels
 constexpr int fine_reach = 3;                  // voxels about the coarse result
 constexpr int consistency_rounds = 15;
+constexpr double large = 0.045;  // parts of the object that move so far are worth a start
+constexpr double clearly = 0.8;  // of that; finer cells add a sixth (docs/notes/discrete-start.md)
 const std::vector<double> weights = {0.003, 0.01, 0.03, 0.1};
 
 /// A displacement and the other direction's, in voxels of their own grid.
@@ -66,14 +68,29 @@ Pair search_fine(Context& ctx, const WorkingImages& images, const Pair& coarse,
   return u;
 }
 
+struct Lengths {
+  double root_mean_square = 0, moving_parts = 0, largest = 0;  // mm
+};
+
+Lengths lengths_of(Context& ctx, const DisplacementField& u) {
+  const std::size_t cells = u.extent().count();
+  const ReduceWorkspace work(ctx, cells, 2);
+  const Buffer<double> sums(ctx, 3);
+  SquaredLength length{u.view(), {}};
+  for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
+  reduce(ctx, cells, 2, LengthPowersBody{{}, length}, work, sums.data());
+  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 2);
+  const std::vector<double> s = sums.to_host(ctx);
+  return {std::sqrt(s[0] / double(cells)), s[0] > 0 ? std::sqrt(s[1] / s[0]) : 0, std::sqrt(s[2])};
+}
+
 StartRecord measure(Context& ctx, const WorkingImages& images, const DisplacementField& u) {
   const SearchImages both = images.images();
   const Extent grid = both.channels[0].fixed.extent;
   const Extent core{grid.x - 2 * both.margin[0], grid.y - 2 * both.margin[1],
                     grid.z - 2 * both.margin[2]};
-  const std::size_t cells = u.extent().count(), of_fit = 3 * both.channels.size();
   const ReduceWorkspace work(ctx, core.count(), 3);
-  const Buffer<double> sums(ctx, of_fit + 3);
+  const Buffer<double> sums(ctx, 3 * both.channels.size());
   for (std::size_t c = 0; c < both.channels.size(); ++c) {
     const StartFitBody fit{{},
                            both.channels[c].fixed,
@@ -84,11 +101,8 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
                            u.view()};
     reduce(ctx, core.count(), 3, fit, work, sums.data() + 3 * c);
   }
-  SquaredLength length{u.view(), {}};
-  for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
-  reduce(ctx, cells, 2, LengthPowersBody{{}, length}, work, sums.data() + of_fit);
-  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + of_fit + 2);
   const std::vector<double> s = sums.to_host(ctx);
+  const Lengths lengths = lengths_of(ctx, u);
   StartRecord record;
   record.object_mm = images.object_mm();
   record.voxel_mm = images.voxel_mm().minCoeff();
@@ -100,9 +114,9 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
       seen += weight;
     }
   if (seen > 0) record.cost_before /= seen, record.cost_after /= seen;
-  record.root_mean_square_mm = std::sqrt(s[of_fit] / double(cells));
-  record.moving_parts_mm = s[of_fit] > 0 ? std::sqrt(s[of_fit + 1] / s[of_fit]) : 0;
-  record.largest_mm = std::sqrt(s[of_fit + 2]);
+  record.root_mean_square_mm = lengths.root_mean_square;
+  record.moving_parts_mm = lengths.moving_parts;
+  record.largest_mm = lengths.largest;
   return record;
 }
 
@@ -123,7 +137,7 @@ void DiscreteStartOptions::validate() const {
 }
 
 void judge(StartRecord& r) {
-  constexpr double large = 0.045, gain = 0.2;
+  constexpr double gain = 0.2;
   r.taken = false;
   if (r.moving_parts_mm < large * r.object_mm)
     r.reason = "the motion is small";
@@ -149,8 +163,15 @@ DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& 
   Pair u = search_coarse(ctx, images, stop);
   const double disagreement = inverse_residual(ctx, u.forth, u.back).mean_voxels;
   u.make_consistent(ctx);
-  u = search_fine(ctx, images, u, stop);
-  u.make_consistent(ctx);
+  // A rehearsal, which finds nothing, goes all the way.
+  const bool still = options.only_large && !ctx.rehearses() &&
+                     lengths_of(ctx, u.forth).moving_parts < clearly * large * images.object_mm();
+  if (still) {
+    u.forth = resample(ctx, u.forth, images.cells(fine_cell));
+  } else {
+    u = search_fine(ctx, images, u, stop);
+    u.make_consistent(ctx);
+  }
   DiscreteStart start{std::move(u.forth), {}};
   start.record = measure(ctx, images, start.displacement);
   start.record.inconsistency_mm = disagreement * coarse_cell * std::cbrt(images.voxel_mm().prod());

@@ -36,6 +36,8 @@ struct DiscreteStartOptions {
   double voxels = 80;
   /// Of the images' channels, as SimilarityChoice::channel_weights; register_images() takes those.
   std::vector<double> channel_weights = {};
+  /// Leaves the finer cells out where the coarse ones show that the motion is small (judge()).
+  bool only_large = false;
 
   /// Throws InvalidArgument with the field, as DiscreteStartOptions::field, and its mend.
   void validate() const;

@@ -167,6 +167,33 @@ TEST_P(StartSearch, LeavesAnImageOnItselfAlone) {
   EXPECT_EQ(start.record.reason, "the motion is small");
 }
 
+TEST_P(StartSearch, LooksNoFurtherWhereTheCoarseCellsShowSmallMotion) {
+  DiscreteStartOptions o;
+  o.only_large = true;
+  const WarpedTexture t;
+  const Volume<float> f(ctx, t.grid, t.f), m(ctx, t.grid, t.m);
+  const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+  const DiscreteStart whole = discrete_start(ctx, f, m, identity),
+                      large = discrete_start(ctx, f, m, identity, o);
+  EXPECT_TRUE(large.record.taken);
+  EXPECT_EQ(large.displacement.to_host(ctx), whole.displacement.to_host(ctx));
+
+  Geometry moved = t.grid;  // by a voxel, of 0.02 of the object
+  moved.origin += t.grid.direction.col(0) * t.grid.spacing.x();
+  const Volume<float> near(ctx, moved, t.m);
+  const DiscreteStart found = discrete_start(ctx, near, m, identity),
+                      small = discrete_start(ctx, near, m, identity, o);
+  EXPECT_FALSE(small.record.taken);
+  EXPECT_EQ(small.record.reason, found.record.reason);
+  EXPECT_EQ(small.displacement.geometry().extent, found.displacement.geometry().extent);
+  EXPECT_NE(small.displacement.to_host(ctx), found.displacement.to_host(ctx));
+  EXPECT_NEAR(found.record.moving_parts_mm, 1.5, 0.1);
+  EXPECT_NEAR(small.record.moving_parts_mm, 1.5, 0.75) << "coarse cells";
+  EXPECT_LT(small.record.cost_after, small.record.cost_before);
+  EXPECT_NEAR(small.record.cost_before, found.record.cost_before, 0.01 * found.record.cost_before)
+      << "over what both see";
+}
+
 TEST_P(StartSearch, FollowsTheAffine) {
   WarpedTexture t;
   Geometry away = t.grid;
