@@ -110,6 +110,7 @@ struct Imaginary {
   static std::vector<Volume<float>> given(std::vector<Volume<float>>& channels, bool kept) {
     if (!kept) return std::move(channels);
     std::vector<Volume<float>> lent;
+    lent.reserve(channels.size());
     for (const Volume<float>& channel : channels) lent.push_back(channel.lend());
     return lent;
   }
