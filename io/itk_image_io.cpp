@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <freeflow/io/decimal_point.h>
+#include <freeflow/io/itk_mutex.h>
 #include <freeflow/io/raw_data_check.h>
 #include <freeflow/io/write_error.h>
 
@@ -24,10 +25,7 @@ namespace {
 using ComponentType = itk::ImageIOBase::IOComponentType;
 
 itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
-  // Images are read on several threads at once, but ITK sets up its factories at the first New
-  // without a lock.
-  static std::mutex one_at_a_time;
-  const std::lock_guard lock(one_at_a_time);
+  const std::lock_guard lock(itk_mutex());
   itk::ImageIOBase::Pointer io;
   switch (format) {
     case FileFormat::nifti: io = itk::NiftiImageIO::New().GetPointer(); break;
@@ -35,6 +33,14 @@ itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
     case FileFormat::nrrd: io = itk::NrrdImageIO::New().GetPointer(); break;
   }
   io->SetFileName(path);
+  return io;
+}
+
+/// The same with the file's header read.
+itk::ImageIOBase::Pointer open_io(const std::string& path, FileFormat format) {
+  itk::ImageIOBase::Pointer io = make_io(path, format);
+  const std::lock_guard lock(itk_mutex());
+  io->ReadImageInformation();
   return io;
 }
 
@@ -151,8 +157,7 @@ void require_writable(const std::string& path) {
 std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format) {
   const DecimalPoint numbers;
   try {
-    const auto io = make_io(path, format);
-    io->ReadImageInformation();
+    const auto io = open_io(path, format);
     require_three_dimensions(path, *io);
     return geometry_of(*io);
   } catch (const itk::ExceptionObject& error) {
@@ -166,8 +171,7 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format) {
   const DecimalPoint numbers;
   using Pixel = itk::ImageIOBase::IOPixelType;
   try {
-    const auto io = make_io(path, format);
-    io->ReadImageInformation();
+    const auto io = open_io(path, format);
     ItkHeader header;
     for (unsigned axis = 0; axis < io->GetNumberOfDimensions(); ++axis)
       header.size.push_back(std::int64_t(io->GetDimensions(axis)));
@@ -193,8 +197,7 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
   const std::uint64_t declared_bytes = check_raw_data(path, format);
   const DecimalPoint numbers;
   try {
-    const auto io = make_io(path, format);
-    io->ReadImageInformation();
+    const auto io = open_io(path, format);
     require_three_dimensions(path, *io);
     require_content(path, *io, content);
     ItkBytes image;

@@ -5,12 +5,14 @@
 #include <itkTxtTransformIO.h>
 
 #include <cstdint>
+#include <mutex>
 #include <utility>
 #include <variant>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/decimal_point.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/itk_mutex.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/transform_check.h>
 #include <freeflow/io/transforms/hdf5.h>
@@ -116,11 +118,12 @@ void write_affine(const std::string& path, const Eigen::Affine3d& affine,
     point[row] = center[row];
     offset[row] = affine(row, 3);
   }
-  const auto transform = Affine::New();
-  transform->SetCenter(point);
-  transform->SetMatrix(matrix);
-  transform->SetOffset(offset);
   try {
+    const std::lock_guard lock(itk_mutex());
+    const auto transform = Affine::New();
+    transform->SetCenter(point);
+    transform->SetMatrix(matrix);
+    transform->SetOffset(offset);
     const auto io = make_io(path);
     TransformIo::ConstTransformListType transforms{transform.GetPointer()};
     io->SetTransformList(transforms);

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <array>
 #include <exception>
+#include <mutex>
 #include <utility>
 
 #include <freeflow/io/hdf5_process.h>
+#include <freeflow/io/itk_mutex.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/transforms/chain.h>
 
@@ -49,6 +51,7 @@ HostField field_of(const std::string& path, const StoredTransform& stored,
 
 /// ITK's own class of that name, which knows what its numbers mean. Empty where there is none.
 Base::Pointer instance_of(std::string type) {
+  const std::lock_guard lock(itk_mutex());
   itk::TransformFactoryBase::RegisterDefaultTransforms();
   // ANTs has written affines under the name of the base class, which ITK's own list lacks.
   itk::TransformFactory<Linear>::RegisterTransform();
