@@ -17,6 +17,9 @@ struct IntensityOptions {
 /// "LOW,HIGH". Throws InvalidArgument naming --clip.
 std::pair<float, float> parse_clip(const std::string& text);
 
+/// Of the voxels that have a value; infinite where none has.
+float smallest_value(const HostImage& image);
+
 /// The value that CT scanners and converters fill with what was not measured: the least one, below
 /// -1500, of a share of the voxels, 400 and more below all others. Nothing where there is none.
 std::optional<float> find_padding(const HostImage& image);

@@ -1,9 +1,12 @@
 #include <apps/results.h>
 
-#include <cmath>
+#include <memory>
+#include <span>
 #include <utility>
 
+#include <apps/intensities.h>
 #include <apps/program.h>
+#include <freeflow/core/buffer.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/transform_file.h>
 #include <freeflow/io/transforms/transform_formats.h>
@@ -13,11 +16,20 @@ namespace freeflow::apps {
 
 namespace {
 
-float smallest(const HostImage& image) {
-  float low = INFINITY;
-  for (float v : image.voxels) low = v < low ? v : low;
-  return low;
-}
+/// What a device holds, for another thread to write. Not a vector, whose memory is zeroed first,
+/// page by page: on a GPU that took longer than the copy.
+class HostCopy {
+ public:
+  HostCopy(Context& ctx, const float* values, std::size_t count) {
+    Context host;
+    values_ = std::make_shared<const Buffer<float>>(host, count);
+    ctx.copy_to_host(values_->data(), values, count * sizeof(float));
+  }
+  std::span<const float> values() const { return {values_->data(), values_->size()}; }
+
+ private:
+  std::shared_ptr<const Buffer<float>> values_;
+};
 
 }  // namespace
 
@@ -31,15 +43,21 @@ void ResultFiles::add(const std::string& name, Write write) {
 
 void ResultFiles::add_field(Context& ctx, const std::string& name, const DisplacementField& field) {
   if (name.empty()) return;
-  add(name, [grid = field.geometry(), planes = field.to_host(ctx), compression = compression_](
-                const std::string& path) { write_displacement(path, grid, planes, compression); });
+  require_on_device(ctx, field);
+  add(name, [grid = field.geometry(),
+             planes = HostCopy(ctx, field.view().data, 3 * field.extent().count()),
+             compression = compression_](const std::string& path) {
+    write_displacement(path, grid, planes.values(), compression);
+  });
 }
 
 void ResultFiles::add_image(Context& ctx, const std::string& name, const Volume<float>& image) {
   if (name.empty()) return;
-  add(name, [grid = image.geometry(), voxels = image.to_host(ctx),
+  require_on_device(ctx, image);
+  add(name, [grid = image.geometry(),
+             voxels = HostCopy(ctx, image.view().data, image.geometry().extent.count()),
              compression = compression_](const std::string& path) {
-    write_image(path, grid, voxels, StoredType::float32, compression);
+    write_image(path, grid, voxels.values(), StoredType::float32, compression);
   });
 }
 
@@ -84,11 +102,11 @@ void write_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
     if (!names.warped.empty())
       files.add_image(ctx, names.warped[c],
                       warp(ctx, moving, fixed.geometry(), result.affine, &result.displacement,
-                           images.interpolation, smallest(images.inputs.moving[c].voxels)));
+                           images.interpolation, smallest_value(images.inputs.moving[c].voxels)));
     if (!names.inverse_warped.empty())
       files.add_image(ctx, names.inverse_warped[c],
                       resample(ctx, fixed, back, moving.geometry(), images.interpolation,
-                               smallest(images.inputs.fixed[c].voxels)));
+                               smallest_value(images.inputs.fixed[c].voxels)));
   }
 }
 
@@ -105,11 +123,11 @@ void write_linear_results(Context& ctx, ResultFiles& files, const WarpedImages& 
     if (!names.warped.empty())
       files.add_image(ctx, names.warped[c],
                       warp(ctx, moving, fixed.geometry(), result.affine, nullptr,
-                           images.interpolation, smallest(images.inputs.moving[c].voxels)));
+                           images.interpolation, smallest_value(images.inputs.moving[c].voxels)));
     if (!names.inverse_warped.empty())
       files.add_image(ctx, names.inverse_warped[c],
                       warp(ctx, fixed, moving.geometry(), result.affine.inverse(), nullptr,
-                           images.interpolation, smallest(images.inputs.fixed[c].voxels)));
+                           images.interpolation, smallest_value(images.inputs.fixed[c].voxels)));
   }
 }
 

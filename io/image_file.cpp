@@ -95,9 +95,8 @@ Volume<float> to_volume(Context& ctx, const HostImage& image) {
   return Volume<float>(ctx, image.geometry, image.voxels);
 }
 
-void write_image(const std::string& path, const Geometry& geometry,
-                 const std::vector<float>& voxels, StoredType type,
-                 const Compression& compression) {
+void write_image(const std::string& path, const Geometry& geometry, std::span<const float> voxels,
+                 StoredType type, const Compression& compression) {
   require(voxels.size() == geometry.extent.count(),
           "the number of voxels does not fit the geometry");
   if (type == StoredType::float32)

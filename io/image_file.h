@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,7 +43,7 @@ Volume<float> to_volume(Context& ctx, const HostImage& image);
 /// `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0. Throws
 /// IoError, or InvalidArgument when the number of voxels does not fit the geometry.
 void write_image(const std::string& path, const Geometry& geometry,
-                 const std::vector<float>& voxels, StoredType type = StoredType::float32,
+                 std::span<const float> voxels, StoredType type = StoredType::float32,
                  const Compression& compression = {});
 
 }  // namespace freeflow

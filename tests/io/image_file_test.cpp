@@ -75,10 +75,11 @@ TEST(ImageFile, IntegersRoundAndClamp) {
   const TemporaryFolder folder;
   const std::string path = folder / "clamped.nii";
   const Geometry grid = oblique_grid({2, 2, 2});
-  write_image(path, grid, {-5.f, 1.4f, 1.6f, 254.6f, 300.f, not_a_number, 2.5f, infinity},
+  write_image(path, grid,
+              std::vector<float>{-5.f, 1.4f, 1.6f, 254.6f, 300.f, not_a_number, 2.5f, infinity},
               StoredType::uint8);
   EXPECT_EQ(read_image(path).voxels, (std::vector<float>{0, 1, 2, 255, 255, 0, 2, 255}));
-  write_image(path, grid, {-1e30f, 1e30f, 0, 1, 2, 3, 4, 5}, StoredType::int64);
+  write_image(path, grid, std::vector<float>{-1e30f, 1e30f, 0, 1, 2, 3, 4, 5}, StoredType::int64);
   const std::string bytes = read_bytes(path);
   EXPECT_EQ(value_at<std::int64_t>(bytes, 352), std::numeric_limits<std::int64_t>::min());
   EXPECT_EQ(value_at<std::int64_t>(bytes, 360), std::numeric_limits<std::int64_t>::max());
@@ -178,7 +179,7 @@ TEST(ImageFile, WriteErrors) {
   for (const char* name :
        {"missing/image.nii", "missing/image.nii.gz", "missing/image.mha", "missing/image.nrrd"})
     expect_io_error([&] { write_image(folder / name, grid, voxels); }, {"cannot write", name});
-  EXPECT_THROW(write_image(folder / "short.nii", grid, {1, 2}), InvalidArgument);
+  EXPECT_THROW(write_image(folder / "short.nii", grid, std::vector<float>{1, 2}), InvalidArgument);
   Geometry long_grid = oblique_grid({40000, 1, 1});
   expect_io_error([&] { write_image(folder / "long.nii", long_grid, std::vector<float>(40000)); },
                   {"at most 32767 voxels"});
