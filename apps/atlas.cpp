@@ -1,4 +1,7 @@
 // atlas: the template of a group.
+#include <omp.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -32,6 +35,12 @@ Device device_of(const std::string& word, int rank_on_machine) {
   const bool chosen = word != "auto" && word != "cuda";
   return chosen || !device.is_cuda() || gpus < 1 ? device
                                                  : Device{device.kind, rank_on_machine % gpus};
+}
+
+/// As mpirun does of itself where it starts two; a process reads and writes by many threads.
+bool bound_to_one_core(const Processes& processes) {
+  return processes.size() > 1 && omp_get_num_procs() == 1 &&
+         sysconf(_SC_NPROCESSORS_ONLN) >= 2 * processes.size();
 }
 
 std::vector<ListedSubject> share_of(const std::vector<ListedSubject>& all, const Ranks& ranks) {
@@ -91,6 +100,10 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
     options.start = read_subject({"--start", {command.start}, "", ""}, own.warnings);
     options.start->channels.resize(subjects[0].channels.size(), options.start->channels[0]);
   }
+  if (processes.rank() == 0 && bound_to_one_core(processes))
+    own.warnings.emplace_back(
+        "every process was given a single core of this machine: start them by mpirun --bind-to "
+        "none, or srun --cpus-per-task N");
   print_warnings("atlas", own.warnings, command.quiet);
   StateFolder state(command.output + "state", made_by(command));
   if (processes.rank() == 0) state.remove_leftovers();

@@ -18,7 +18,7 @@ constexpr const char* example =
     "Example: a template of all brains in a folder, with every subject's transform:\n"
     "  atlas -i brains/*.nii.gz -o out/group_ --transforms\n"
     "Two processes, each with a GPU of its own (a build with -DFREEFLOW_WITH_MPI=ON):\n"
-    "  mpirun -n 2 atlas -i subjects.tsv -o out/group_\n"
+    "  mpirun -n 2 --bind-to none atlas -i subjects.tsv -o out/group_\n"
     "Written: PREFIXtemplate.nii.gz, PREFIXmask.nii.gz, PREFIXreport.json, PREFIXreport.html, with "
     "labels PREFIXlabels.nii.gz and PREFIXagreement.nii.gz,\n"
     "with --probabilities PREFIXprobability_7.nii.gz of the label 7, and so on,\n"

@@ -1,10 +1,14 @@
 #include <apps/atlas/labels.h>
 
 #include <algorithm>
+#include <deque>
+#include <future>
 #include <map>
 #include <set>
 
 #include <apps/program.h>
+#include <apps/threads.h>
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/transform/resample.h>
 
 namespace freeflow::apps {
@@ -46,6 +50,32 @@ double mean_dice(const Carried& a, const Carried& b, std::size_t labels) {
   return count > 0 ? sum / count : 1;
 }
 
+struct NumberedImage {
+  Geometry geometry;
+  NumberedLabels<std::uint64_t> labels;
+};
+
+NumberedImage read_numbered(const std::string& path) {
+  const HostLabels read = read_labels(path);
+  return {read.geometry, number_labels<std::uint64_t>(read.labels, 0)};
+}
+
+/// How many of `carried` have a label, per voxel.
+void count_label(const std::map<std::size_t, Carried>& carried, std::int32_t label, int threads,
+                 std::vector<std::int64_t>& count) {
+  constexpr std::ptrdiff_t piece = 4096;  // whose counts stay in the cache
+  const auto voxels = std::ptrdiff_t(count.size());
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (std::ptrdiff_t begin = 0; begin < voxels; begin += piece) {
+    const std::ptrdiff_t size = std::min(piece, voxels - begin);
+    std::int32_t found[piece] = {};
+    for (const auto& [member, labels] : carried)
+      for (std::ptrdiff_t i = 0; i < size; ++i)
+        found[i] += labels[std::size_t(begin + i)] == label ? 1 : 0;
+    std::copy_n(found, size, count.begin() + begin);
+  }
+}
+
 }  // namespace
 
 const ListedSubject* labelled(const AtlasResult& atlas, const AtlasResult::Own& own,
@@ -62,31 +92,48 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
   std::map<std::size_t, Carried> carried;  // by member
   std::map<std::size_t, std::vector<std::uint64_t>> label_lists;
   std::set<std::uint64_t> found;
-  for (const AtlasResult::Own& own : atlas.own) {
+  std::vector<std::pair<const AtlasResult::Own*, const ListedSubject*>> with_labels;
+  for (const AtlasResult::Own& own : atlas.own)
+    if (const ListedSubject* const subject = labelled(atlas, own, listed))
+      with_labels.emplace_back(&own, subject);
+  // Some are read while one is carried: inflating and numbering take longer.
+  constexpr std::size_t ahead = 4;
+  std::deque<std::future<NumberedImage>> coming;
+  for (std::size_t k = 0, next = 0; k < with_labels.size(); ++k) {
     stop_if_interrupted();
-    const ListedSubject* const subject = labelled(atlas, own, listed);
-    if (!subject) continue;
-    const HostLabels labels = read_labels(subject->labels);
-    const NumberedLabels<std::uint64_t> numbered = number_labels<std::uint64_t>(labels.labels, 0);
-    const Volume<std::int32_t> image(ctx, labels.geometry, numbered.number);
+    for (; next < with_labels.size() && coming.size() < ahead; ++next)
+      coming.push_back(
+          run_beside([path = with_labels[next].second->labels] { return read_numbered(path); }));
+    const NumberedImage numbered = coming.front().get();
+    coming.pop_front();
+    const AtlasResult::Own& own = *with_labels[k].first;
+    const Volume<std::int32_t> image(ctx, numbered.geometry, numbered.labels.number);
     carried[own.member] = resample_labels(ctx, image, member_transform(ctx, atlas, own), grid,
                                           LabelInterpolation::vote)
                               .to_host(ctx);
-    label_lists[own.member] = numbered.label;
-    found.insert(numbered.label.begin(), numbered.label.end());
+    label_lists[own.member] = numbered.labels.label;
+    found.insert(numbered.labels.label.begin(), numbered.labels.label.end());
   }
   std::vector<std::int64_t> subjects{std::int64_t(carried.size())};
   ranks.sum(subjects);
   if (subjects[0] == 0) return {};
   const std::vector<std::uint64_t> all = union_of(found, ranks);
-  for (auto& [member, labels] : carried) renumber(labels, label_lists[member], all);
+  std::vector<std::size_t> members;
+  for (const auto& [member, labels] : carried) members.push_back(member);
+  const auto for_each_member = [&](const auto& work) {
+    ParallelErrors errors;
+#pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
+    for (std::ptrdiff_t k = 0; k < std::ptrdiff_t(members.size()); ++k)
+      errors.run([&] { work(members[std::size_t(k)]); });
+    errors.rethrow();
+  };
+  for_each_member([&](std::size_t m) { renumber(carried.at(m), label_lists.at(m), all); });
 
   Carried best(voxels);
-  std::vector<std::int64_t> most(voxels);
+  std::vector<std::int64_t> most(voxels), count(voxels);
   for (std::size_t l = 0; l < all.size(); ++l) {
-    std::vector<std::int64_t> count(voxels);
-    for (const auto& [member, labels] : carried)
-      for (std::size_t i = 0; i < voxels; ++i) count[i] += labels[i] == std::int32_t(l);
+    stop_if_interrupted();
+    count_label(carried, std::int32_t(l), ctx.threads(), count);
     ranks.sum(count);
     for (std::size_t i = 0; i < voxels; ++i)
       if (count[i] > most[i]) most[i] = count[i], best[i] = std::int32_t(l);
@@ -103,8 +150,9 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
     result.agreement.push_back(float(double(most[i]) / double(subjects[0])));
   }
   std::vector<std::int64_t> dice(atlas.members.size());  // in millionths, less those without
-  for (const auto& [member, labels] : carried)
-    dice[member] = 1 + std::int64_t(1e6 * mean_dice(labels, best, all.size()) + 0.5);
+  for_each_member([&](std::size_t m) {
+    dice[m] = 1 + std::int64_t(1e6 * mean_dice(carried.at(m), best, all.size()) + 0.5);
+  });
   ranks.sum(dice);
   for (const std::int64_t d : dice) result.dice.push_back(1e-6 * double(d - 1));
   return result;

@@ -31,7 +31,7 @@ struct StepOptions : LevelOptions {
   Smoother smoother = Smoother::automatic;
   /// largest motion of one iteration, in the smallest voxel side of the level; at most 1
   double step = 0.5;
-  /// ends when ten iterations lower the cost by less than this share of it
+  /// share of the cost that ten iterations must gain; a diffusing flow first halves its step, once
   double tolerance = 1e-4;
 
   StepOptions() {

@@ -19,7 +19,7 @@ constexpr int coarse_cell = 4, fine_cell = 2;  // voxels
 constexpr int fine_reach = 3;                  // voxels about the coarse result
 constexpr int consistency_rounds = 15;
 constexpr double large = 0.045;  // parts of the object that move so far are worth a start
-constexpr double clearly = 0.8;  // of that; finer cells add a sixth (docs/notes/discrete-start.md)
+constexpr double clearly = 0.8;  // of that; near it finer cells add a sixth (notes/discrete-start)
 const std::vector<double> weights = {0.003, 0.01, 0.03, 0.1};
 
 /// A displacement and the other direction's, in voxels of their own grid.
