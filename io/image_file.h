@@ -42,8 +42,7 @@ Volume<float> to_volume(Context& ctx, const HostImage& image);
 /// Writes .nii, .nii.gz, .mha or .nrrd by the extension, with the voxels (x fastest) stored as
 /// `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0. Throws
 /// IoError, or InvalidArgument when the number of voxels does not fit the geometry.
-void write_image(const std::string& path, const Geometry& geometry,
-                 std::span<const float> voxels, StoredType type = StoredType::float32,
-                 const Compression& compression = {});
+void write_image(const std::string& path, const Geometry& geometry, std::span<const float> voxels,
+                 StoredType type = StoredType::float32, const Compression& compression = {});
 
 }  // namespace freeflow
