@@ -49,10 +49,11 @@ HostImage read_other_image(const std::string& path, FileFormat format) {
 void mark_nonfinite(const std::string& path, HostImage& image) {
   // Counted first, which takes several voxels at a time: most images have none.
   constexpr float largest = std::numeric_limits<float>::max();
+  const float* const voxel_at = image.voxels.data();
+  const std::size_t count = image.voxels.size();
   std::size_t nonfinite = 0;
 #pragma omp simd reduction(+ : nonfinite)
-  for (std::size_t i = 0; i < image.voxels.size(); ++i)
-    nonfinite += !(std::abs(image.voxels[i]) <= largest);
+  for (std::size_t i = 0; i < count; ++i) nonfinite += !(std::abs(voxel_at[i]) <= largest);
   if (nonfinite > 0)
     for (float& voxel : image.voxels)
       if (!std::isfinite(voxel)) voxel = std::numeric_limits<float>::quiet_NaN();

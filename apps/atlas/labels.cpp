@@ -1,6 +1,7 @@
 #include <apps/atlas/labels.h>
 
 #include <algorithm>
+#include <cmath>
 #include <deque>
 #include <future>
 #include <map>
@@ -31,6 +32,7 @@ std::vector<std::uint64_t> union_of(const std::set<std::uint64_t>& own, Ranks& r
 void renumber(Carried& carried, const std::vector<std::uint64_t>& own,
               const std::vector<std::uint64_t>& all) {
   std::vector<std::int32_t> place;
+  place.reserve(own.size());
   for (const std::uint64_t label : own)
     place.push_back(std::int32_t(std::ranges::lower_bound(all, label) - all.begin()));
   for (std::int32_t& n : carried) n = place[std::size_t(n)];
@@ -119,6 +121,7 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
   if (subjects[0] == 0) return {};
   const std::vector<std::uint64_t> all = union_of(found, ranks);
   std::vector<std::size_t> members;
+  members.reserve(carried.size());
   for (const auto& [member, labels] : carried) members.push_back(member);
   const auto for_each_member = [&](const auto& work) {
     ParallelErrors errors;
@@ -151,7 +154,7 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
   }
   std::vector<std::int64_t> dice(atlas.members.size());  // in millionths, less those without
   for_each_member([&](std::size_t m) {
-    dice[m] = 1 + std::int64_t(1e6 * mean_dice(carried.at(m), best, all.size()) + 0.5);
+    dice[m] = 1 + std::llround(1e6 * mean_dice(carried.at(m), best, all.size()));
   });
   ranks.sum(dice);
   for (const std::int64_t d : dice) result.dice.push_back(1e-6 * double(d - 1));
