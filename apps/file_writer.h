@@ -10,9 +10,9 @@ namespace freeflow::apps {
 
 class FileWriter {
  public:
-  /// So many run at the same time; with one, they run in their order. Four, the files of a
-  /// registration: some formats are compressed by one thread, and each file waits for the disk.
-  explicit FileWriter(std::size_t at_once = 4) : at_once_(at_once) {}
+  /// So many run at the same time; with one, they run in their order. Two, as some formats are
+  /// compressed by one thread, and a file is handed to the system by one.
+  explicit FileWriter(std::size_t at_once = 2) : at_once_(at_once) {}
 
   /// Begins to run `write` on another thread. Where enough run already, waits for the first of
   /// them, so that what one more file holds is in memory at most. Throws what that one threw, and
