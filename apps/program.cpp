@@ -3,6 +3,7 @@
 #include <apps/threads.h>
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <omp.h>
 #include <unistd.h>
 
@@ -57,6 +58,14 @@ void occupy_standard_streams() {
   for (int stream = 0; stream < 3; ++stream)
     if (fcntl(stream, F_GETFD) < 0)
       open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // using it stays an error
+}
+
+/// glibc gives every thread a heap of its own, which reserves 64 MiB of address space. Where that
+/// is limited (ulimit -v) the next thread may not start then, and libgomp ends the program.
+void share_heaps() {
+#ifdef M_ARENA_MAX
+  mallopt(M_ARENA_MAX, 2);
+#endif
 }
 
 /// OMP_NUM_THREADS may say anything; what no machine has means all that this one has.
@@ -167,6 +176,7 @@ int run_program(const std::string& name, const std::function<int()>& work) {
   occupy_standard_streams();
   install_handlers();
   cap_threads();
+  share_heaps();
   try {
     return end(name, work());
   } catch (const Interrupted& e) {
