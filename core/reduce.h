@@ -23,17 +23,18 @@ inline constexpr int per_lane = 16;
 inline constexpr int chunk = lanes * per_lane;
 inline int chunks(std::size_t count) { return int((count + chunk - 1) / chunk); }
 
-/// One node of the tree: 256 lanes stride through elements [begin, end), then fold by halves.
-template <class Element, class Combine>
-double fold_on_cpu(std::size_t begin, std::size_t end, const Element& element,
-                   const Combine& combine) {
+/// One node of Body's tree: 256 lanes stride through elements [begin, end), then fold by halves.
+/// Body::combine is called by name: through a pointer a compiler that hardly optimises cannot
+/// inline it.
+template <class Body, class Element>
+double fold_on_cpu(std::size_t begin, std::size_t end, const Element& element) {
   double lane[lanes] = {};
   for (std::size_t base = begin; base < end; base += lanes) {
     const int n = int(std::min<std::size_t>(lanes, end - base));
-    for (int i = 0; i < n; ++i) lane[i] = combine(lane[i], element(base + i));
+    for (int i = 0; i < n; ++i) lane[i] = Body::combine(lane[i], element(base + i));
   }
   for (int half = lanes / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) lane[i] = combine(lane[i], lane[i + half]);
+    for (int i = 0; i < half; ++i) lane[i] = Body::combine(lane[i], lane[i + half]);
   return lane[0];
 }
 }  // namespace reduction
@@ -74,14 +75,13 @@ void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, do
     for (int c = 0; c < chunks; ++c) {
       const Body local = body;
       const std::size_t begin = std::size_t(c) * reduction::chunk;
-      partial[std::size_t(term) * chunks + c] = reduction::fold_on_cpu(
-          begin, std::min(count, begin + reduction::chunk),
-          [&](std::size_t i) { return local(i, term); }, Body::combine);
+      partial[std::size_t(term) * chunks + c] =
+          reduction::fold_on_cpu<Body>(begin, std::min(count, begin + reduction::chunk),
+                                       [&](std::size_t i) { return local(i, term); });
     }
   for (int term = 0; term < terms; ++term) {
     const double* p = partial + std::size_t(term) * chunks;
-    result[term] = reduction::fold_on_cpu(
-        0, chunks, [&](std::size_t i) { return p[i]; }, Body::combine);
+    result[term] = reduction::fold_on_cpu<Body>(0, chunks, [&](std::size_t i) { return p[i]; });
   }
 }
 

@@ -108,9 +108,8 @@ void ratio_statistics(backend::Cpu, const RatioShape& shape, const std::uint64_t
     const RatioTerm body{{}, sums + c * shape.words(), shape.bins};
     double term[RatioTerm::terms];
     for (int t = 0; t < RatioTerm::terms; ++t)
-      term[t] = reduction::fold_on_cpu(
-          0, std::size_t(shape.bins), [&](std::size_t i) { return body(i, t); },
-          RatioTerm::combine);
+      term[t] = reduction::fold_on_cpu<RatioTerm>(0, std::size_t(shape.bins),
+                                                  [&](std::size_t i) { return body(i, t); });
     statistics[c] = ratio_statistics_from(term, body.square(), double(shape.unit()));
   }
 }
