@@ -20,7 +20,8 @@ struct Weights {
 };
 
 FREEFLOW_HD int hard_bin(float b, int moving_bins) {
-  const int bin = int(b + 0.5f);
+  // Halves up, by the one conversion that vectorises.
+  const int bin = int(b + 0.5f);  // NOLINT(bugprone-incorrect-roundings)
   return bin < 0 ? 0 : bin >= moving_bins ? moving_bins - 1 : bin;
 }
 

@@ -73,7 +73,7 @@ FREEFLOW_HD std::uint32_t round_half_up(float v) {
 #ifdef __CUDA_ARCH__
   return __float_as_uint(__fadd_rd(v + 0.5f, 8388608.0f)) & 0x1FFFF;
 #else
-  return std::uint32_t(std::int32_t(v + 0.5f));
+  return std::uint32_t(std::int32_t(v + 0.5f));  // NOLINT(bugprone-incorrect-roundings)
 #endif
 }
 
