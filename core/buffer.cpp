@@ -30,12 +30,14 @@ void* allocate_on_host(std::size_t bytes) {
 alignas(64) char imaginary[64];
 }  // namespace
 
-void* allocate(ContextState& state, std::size_t bytes) {
+void* allocate(ContextState& state, std::size_t bytes, int planes) {
   void* pointer = imaginary;
   if (state.kind == ContextKind::rehearsing) {
   } else if (state.device.is_cuda()) {
     const CurrentDevice current(state);
-    pointer = cuda_runtime::allocate(state.pool, state.stream, bytes);
+    pointer = state.group && bytes >= state.group->least.bytes
+                  ? state.group->allocate(bytes, planes)
+                  : cuda_runtime::allocate(state.pool, state.stream, bytes);
   } else {
     pointer = allocate_on_host(bytes);
     if (!pointer)
@@ -53,6 +55,7 @@ void* allocate(ContextState& state, std::size_t bytes) {
 void deallocate(ContextState& state, void* pointer, std::size_t bytes) noexcept {
   state.statistics.bytes_in_use -= bytes;
   if (state.kind == ContextKind::rehearsing) return;
+  if (state.group && state.group->deallocate(pointer)) return;
   if (state.device.is_cuda())
     cuda_runtime::deallocate(state.stream, pointer);
   else

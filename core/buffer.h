@@ -14,7 +14,7 @@
 namespace freeflow {
 
 namespace detail {
-void* allocate(ContextState&, std::size_t bytes);
+void* allocate(ContextState&, std::size_t bytes, int planes);
 void deallocate(ContextState&, void* pointer, std::size_t bytes) noexcept;
 /// Throws InvalidArgument when a pointer is null or does not belong to the context's device.
 void require_reachable(const ContextState&, const void* pointer);
@@ -24,12 +24,16 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  Buffer(Context& ctx, std::size_t size)
+  /// planes: arrays of equal length that follow each other; where several GPUs share the memory,
+  /// each holds the same part of every one.
+  Buffer(Context& ctx, std::size_t size, int planes = 1)
       : state_(ctx.state()),
-        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T))) : nullptr),
-        size_(size) {}
+        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T), planes))
+                   : nullptr),
+        size_(size), planes_(planes) {}
   /// Copies a host array to the device.
-  Buffer(Context& ctx, const std::vector<T>& host) : Buffer(ctx, host.size()) {
+  Buffer(Context& ctx, const std::vector<T>& host, int planes = 1)
+      : Buffer(ctx, host.size(), planes) {
     if (size_) ctx.copy_to_device(data_, host.data(), size_ * sizeof(T));
   }
   /// Memory of somebody else's on the context's device, `size` elements from `data`: an array of
@@ -66,6 +70,7 @@ class Buffer {
     buffer.state_ = state_;
     buffer.data_ = data_;
     buffer.size_ = size_;
+    buffer.planes_ = planes_;
     buffer.is_lent_ = true;
     return buffer;
   }
@@ -82,7 +87,7 @@ class Buffer {
   }
   Buffer clone(Context& ctx) const {
     require_on_device(ctx, *this);
-    Buffer copy(ctx, size_);
+    Buffer copy(ctx, size_, planes_);
     if (size_) ctx.copy_on_device(copy.data_, data_, size_ * sizeof(T));
     return copy;
   }
@@ -94,6 +99,7 @@ class Buffer {
     std::swap(state_, other.state_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(planes_, other.planes_);
     std::swap(keeper_, other.keeper_);
     std::swap(is_lent_, other.is_lent_);
   }
@@ -101,6 +107,7 @@ class Buffer {
   std::shared_ptr<ContextState> state_;
   T* data_ = nullptr;
   std::size_t size_ = 0;
+  int planes_ = 1;
   std::shared_ptr<const void> keeper_;
   bool is_lent_ = false;
 };

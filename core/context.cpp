@@ -14,7 +14,7 @@ namespace freeflow {
 
 ContextState::ContextState(Device device, int threads, ContextKind kind, void* lent_stream)
     : device(device), threads(threads > 0 ? threads : omp_get_max_threads()), kind(kind) {
-  if (device.is_cuda() && device.index >= cuda_runtime::device_count())
+  if (device.is_cuda() && device.index + device.count > cuda_runtime::device_count())
     throw DeviceError("there is no device " + device.name());
   if (!device.is_cuda() || kind == ContextKind::rehearsing) {
     readback = std::aligned_alloc(64, readback_bytes);
@@ -25,11 +25,13 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
   const detail::CurrentDevice current(*this);
   stream =
       kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
-  pool = cuda_runtime::create_pool(device.index);
+  if (device.count > 1) group = std::make_unique<GpuGroup>(device, stream);
+  pool = cuda_runtime::create_pool(device.index, device.count);
   readback = cuda_runtime::allocate_host(readback_bytes);
 }
 
 ContextState::~ContextState() {
+  group.reset();
   if (!device.is_cuda() || kind == ContextKind::rehearsing)
     std::free(readback);
   else if (readback)
@@ -82,6 +84,7 @@ bool Context::rehearses() const { return state_->kind == ContextKind::rehearsing
 const Device& Context::device() const { return state_->device; }
 int Context::threads() const { return state_->threads; }
 void* Context::stream() const { return state_->stream; }
+const GpuGroup* Context::group() const { return state_->group.get(); }
 const ContextStatistics& Context::statistics() const { return state_->statistics; }
 void Context::reset_peak() { state_->statistics.peak_bytes = state_->statistics.bytes_in_use; }
 void* Context::readback() const { return state_->readback; }

@@ -1,7 +1,8 @@
 // A context is one device with a stream and a memory pool of its own; every operation takes it
-// first. Work on a GPU is queued: only copy_to_host and synchronize wait. One thread at a time may
-// use a context, any thread; a thread may use several, also of several GPUs, and several threads
-// one each. Moving a context is cheap; it cannot be copied.
+// first. Several GPUs can be that one device (gpu_group.h). Work on a GPU is queued: only
+// copy_to_host and synchronize wait. One thread at a time may use a context, any thread; a thread
+// may use several, also of several GPUs, and several threads one each. Moving a context is cheap;
+// it cannot be copied.
 //
 // Memory belongs to a device, not to a context: a buffer made by one context of a GPU may be used
 // with another of the same GPU once the first has been synchronized. With a context of another
@@ -17,6 +18,7 @@
 namespace freeflow {
 
 class ContextState;
+class GpuGroup;
 
 class Context {
  public:
@@ -40,6 +42,8 @@ class Context {
   int threads() const;
   /// The cudaStream_t of a CUDA context; null on the CPU.
   void* stream() const;
+  /// The GPUs that share the work; null where one device does it.
+  const GpuGroup* group() const;
   const ContextStatistics& statistics() const;
   void reset_peak();
 

@@ -1,8 +1,11 @@
 // What a context owns. One subclass-free struct; the CUDA calls stand in cuda_runtime.cpp.
 #pragma once
 
+#include <memory>
+
 #include <freeflow/core/context_statistics.h>
 #include <freeflow/core/device.h>
+#include <freeflow/core/gpu_group.h>
 
 namespace freeflow {
 
@@ -23,7 +26,8 @@ class ContextState {
   ContextKind kind = ContextKind::working;
   void* stream = nullptr;
   void* pool = nullptr;
-  void* readback = nullptr;  ///< of readback_bytes
+  void* readback = nullptr;         ///< of readback_bytes
+  std::unique_ptr<GpuGroup> group;  ///< where the device is several GPUs
   ContextStatistics statistics;
 };
 

@@ -56,7 +56,25 @@ void* create_stream(int index) {
   return stream;
 }
 
-void* create_pool(int index) {
+void* create_event(int index) {
+  make_current(index);
+  cudaEvent_t event;
+  cuda_check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+  return event;
+}
+
+void destroy_event(void* event) noexcept { cudaEventDestroy(static_cast<cudaEvent_t>(event)); }
+
+void record(void* event, void* stream) {
+  cuda_check(cudaEventRecord(static_cast<cudaEvent_t>(event), static_cast<cudaStream_t>(stream)));
+}
+
+void wait(void* stream, void* event) {
+  cuda_check(
+      cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0));
+}
+
+void* create_pool(int index, int count) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
   properties.location = {cudaMemLocationTypeDevice, index};
@@ -64,12 +82,26 @@ void* create_pool(int index) {
   cuda_check(cudaMemPoolCreate(&pool, &properties));
   std::uint64_t keep_everything = UINT64_MAX;
   cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything));
+  for (int peer = index + 1; peer < index + count; ++peer) {
+    cudaMemAccessDesc access{};
+    access.location = {cudaMemLocationTypeDevice, peer};
+    access.flags = cudaMemAccessFlagsProtReadWrite;
+    cuda_check(cudaMemPoolSetAccess(pool, &access, 1));
+  }
   return pool;
 }
 
 void destroy_pool(void* pool) noexcept { cudaMemPoolDestroy(static_cast<cudaMemPool_t>(pool)); }
 
 void destroy_stream(void* stream) noexcept { cudaStreamDestroy(static_cast<cudaStream_t>(stream)); }
+
+void throw_out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& device) {
+  throw DeviceError("out of GPU memory: " + std::to_string((bytes >> 20) + 1) +
+                    " MiB more were needed, " + std::to_string(free_bytes >> 20) +
+                    " MiB are free on " + device +
+                    "; close other programs, take more GPUs or the CPU, or resample the images to "
+                    "a coarser grid");
+}
 
 void* allocate(void* pool, void* stream, std::size_t bytes) {
   void* pointer = nullptr;
@@ -79,11 +111,7 @@ void* allocate(void* pool, void* stream, std::size_t bytes) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    throw DeviceError("out of GPU memory: " + std::to_string((bytes >> 20) + 1) +
-                      " MiB more were needed, " + std::to_string(free_bytes >> 20) + " of " +
-                      std::to_string(total >> 20) +
-                      " MiB are free; close other programs, take the CPU, or resample the images "
-                      "to a coarser grid");
+    throw_out_of_memory(bytes, free_bytes, "the GPU");
   }
   cuda_check(error);
   return pointer;

@@ -16,12 +16,22 @@ void make_current(int index);
 int device_of(const void* pointer);
 void* create_stream(int index);
 void destroy_stream(void* stream) noexcept;
-/// A pool that keeps what is freed for the next allocation.
-void* create_pool(int index);
+void* create_event(int index);
+void destroy_event(void* event) noexcept;
+/// An event stands for what its GPU's stream has been given until now; a stream of any GPU that
+/// waits for it goes on after that.
+void record(void* event, void* stream);
+void wait(void* stream, void* event);
+/// A pool that keeps what is freed for the next allocation; `count` GPUs from `index` on use what
+/// is allocated from it on the first.
+void* create_pool(int index, int count);
 void destroy_pool(void* pool) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.
 void* allocate(void* pool, void* stream, std::size_t bytes);
 void deallocate(void* stream, void* pointer) noexcept;
+/// Throws DeviceError that says so.
+[[noreturn]] void throw_out_of_memory(std::size_t bytes, std::size_t free_bytes,
+                                      const std::string& device);
 /// Page-locked host memory.
 void* allocate_host(std::size_t bytes);
 void deallocate_host(void* pointer) noexcept;

@@ -1,4 +1,5 @@
-// Where the work runs: the CPU, or one CUDA GPU. A value, chosen at run time.
+// Where the work runs: the CPU, one CUDA GPU, or several of one machine together. A value, chosen
+// at run time.
 #pragma once
 
 #include <string>
@@ -11,14 +12,15 @@ struct Device {
 
   Kind kind = Kind::cpu;
   int index = 0;
+  int count = 1;  ///< GPUs, from `index` on, that share the memory and the work
 
   bool is_cuda() const { return kind == Kind::cuda; }
-  /// "cpu" or "cuda:1".
+  /// "cpu", "cuda:1" or "cuda:0-3".
   std::string name() const;
-  /// The hardware's own name, such as "NVIDIA H200" or "CPU".
+  /// The hardware's own name, such as "NVIDIA H200", "4 x NVIDIA H200" or "CPU".
   std::string description() const;
 
-  /// Reads "auto" (the first GPU, else the CPU), "cpu", "cuda" or "cuda:1".
+  /// Reads "auto" (the first GPU, else the CPU), "cpu", "cuda", "cuda:1", "cuda:0-3" or "cuda:all".
   /// Throws InvalidArgument for another word, and when the named device is missing a sentence that
   /// lists what exists.
   static Device parse(const std::string& text);
@@ -26,7 +28,7 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
-/// The CPU, then every GPU that this build and this machine can use.
+/// The CPU, then every single GPU that this build and this machine can use.
 std::vector<Device> available_devices();
 
 }  // namespace freeflow

@@ -19,6 +19,7 @@ struct Cpu {
 
 struct Cuda {
   void* stream = nullptr;
+  const GpuGroup* group = nullptr;  ///< the GPUs that share the work, null for one
 };
 
 /// Calls f(Cpu) or f(Cuda), in a rehearsal too: for what finds out sizes and allocates.
@@ -27,7 +28,7 @@ void dispatch_always(const Context& ctx, F&& f) {
   if (!ctx.device().is_cuda()) return f(Cpu{ctx.threads()});
 #if FREEFLOW_CUDA || defined(__CUDACC__)
   const detail::CurrentDevice current(*ctx.state());
-  f(Cuda{ctx.stream()});
+  f(Cuda{ctx.stream(), ctx.group()});
 #else
   throw InvalidArgument(
       "this operation was built for the CPU alone: build the file that calls it with nvcc, or take "

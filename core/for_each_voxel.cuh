@@ -8,6 +8,7 @@
 
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 
@@ -20,11 +21,11 @@ requires(Body::blocks_at_once > 0) constexpr int blocks_at_once<Body> = Body::bl
 
 template <class Body>
 __global__ void __launch_bounds__(256, blocks_at_once<Body>)
-    for_each_voxel_kernel(Extent extent, int slices, Body body) {
+    for_each_voxel_kernel(Extent extent, int slices, unsigned first, Body body) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= extent.x || y >= extent.y) return;
-  const int begin = blockIdx.z * slices, end = min(begin + slices, extent.z);
+  const int begin = (first + blockIdx.z) * slices, end = min(begin + slices, extent.z);
 #pragma unroll 1
   for (int z = begin; z < end; ++z) body(x, y, z);
 }
@@ -38,10 +39,11 @@ void for_each_voxel(backend::Cuda cuda, Extent extent, const Body& body) {
   const long long blocks = static_cast<long long>(grid.x) * grid.y * extent.z;
   const int slices =
       std::max<int>(int(std::clamp(blocks / enough_blocks, 1LL, 8LL)), (extent.z + 65534) / 65535);
-  grid.z = (extent.z + slices - 1) / slices;
-  for_each_voxel_kernel<<<grid, block, 0, static_cast<cudaStream_t>(cuda.stream)>>>(extent, slices,
-                                                                                    body);
-  cuda_check(cudaGetLastError());
+  const Dealt layers{unsigned(extent.z + slices - 1) / unsigned(slices), grid.x * grid.y};
+  for_each_share(cuda, layers, [&](const Share& share, int) {
+    grid.z = share.count;
+    for_each_voxel_kernel<<<grid, block, 0, share.stream>>>(extent, slices, share.first, body);
+  });
 }
 
 }  // namespace freeflow

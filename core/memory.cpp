@@ -54,6 +54,7 @@ std::size_t free_host_bytes() { return std::min(available_to_system(), available
 std::size_t free_bytes(const Context& ctx) {
   if (!ctx.device().is_cuda()) return free_host_bytes();
   const detail::CurrentDevice current(*ctx.state());
+  if (ctx.group()) return ctx.group()->free_bytes();
   return cuda_runtime::free_bytes(ctx.state()->pool);
 }
 

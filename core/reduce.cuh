@@ -3,7 +3,7 @@
 #pragma once
 
 #include <freeflow/core/reduce.h>
-#include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 
@@ -20,10 +20,12 @@ __device__ void fold_lanes(double* lane, Combine combine, double* result) {
 
 template <class Body>
 __global__ void __launch_bounds__(reduction::lanes)
-    reduce_chunks_kernel(std::size_t count, Body body, double* partial) {
+    reduce_chunks_kernel(std::size_t count, unsigned first, unsigned chunks, Body body,
+                         double* partial) {
   __shared__ double lane[reduction::lanes];
   const int term = blockIdx.y;
-  const std::size_t begin = std::size_t(blockIdx.x) * reduction::chunk;
+  const unsigned chunk = first + blockIdx.x;
+  const std::size_t begin = std::size_t(chunk) * reduction::chunk;
   double value = 0;
 #pragma unroll 4
   for (int k = 0; k < reduction::per_lane; ++k) {
@@ -33,7 +35,7 @@ __global__ void __launch_bounds__(reduction::lanes)
   lane[threadIdx.x] = value;
   fold_lanes(
       lane, [](double a, double b) { return Body::combine(a, b); },
-      partial + std::size_t(term) * gridDim.x + blockIdx.x);
+      partial + std::size_t(term) * chunks + chunk);
 }
 
 template <class Body>
@@ -53,9 +55,11 @@ void reduce(backend::Cuda cuda, std::size_t count, int terms, const Body& body, 
             double* result) {
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const int chunks = reduction::chunks(count);
-  reduce_chunks_kernel<<<dim3(chunks, terms), reduction::lanes, 0, stream>>>(
-      count, body, chunks == 1 ? result : partial);
-  cuda_check(cudaGetLastError());
+  double* const of_chunks = chunks == 1 ? result : partial;
+  for_each_share(cuda, {unsigned(chunks), unsigned(terms)}, [&](const Share& share, int) {
+    reduce_chunks_kernel<<<dim3(share.count, terms), reduction::lanes, 0, share.stream>>>(
+        count, share.first, unsigned(chunks), body, of_chunks);
+  });
   if (chunks == 1) return;  // 0 + x is x: the second launch would copy
   reduce_partials_kernel<Body><<<terms, reduction::lanes, 0, stream>>>(chunks, partial, result);
   cuda_check(cudaGetLastError());

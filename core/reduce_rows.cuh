@@ -2,15 +2,15 @@
 #pragma once
 
 #include <freeflow/core/reduce_rows.h>
-#include <freeflow/core/cuda_check.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 
 template <class Body>
 __global__ void __launch_bounds__(256)
-    reduce_rows_kernel(Extent extent, int rows, Body body, double* sums) {
+    reduce_rows_kernel(Extent extent, int rows, unsigned first, Body body, double* sums) {
   constexpr int lanes = reduction::row_lanes, terms = Body::terms;
-  const int row = blockIdx.x * blockDim.y + threadIdx.y;
+  const int row = (first + blockIdx.x) * blockDim.y + threadIdx.y;
   if (row >= rows) return;  // the same for a whole warp
   double lane[terms] = {};
   for (int x = threadIdx.x; x < extent.x; x += lanes) {
@@ -31,9 +31,10 @@ template <class Body>
 void reduce_rows(backend::Cuda cuda, Extent extent, const Body& body, double* sums) {
   const int rows = extent.y * extent.z;
   const dim3 block(reduction::row_lanes, 8);
-  reduce_rows_kernel<<<(rows + 7) / 8, block, 0, static_cast<cudaStream_t>(cuda.stream)>>>(
-      extent, rows, body, sums);
-  cuda_check(cudaGetLastError());
+  for_each_share(cuda, {unsigned(rows + 7) / 8}, [&](const Share& share, int) {
+    reduce_rows_kernel<<<share.count, block, 0, share.stream>>>(extent, rows, share.first, body,
+                                                                sums);
+  });
 }
 
 }  // namespace freeflow

@@ -12,18 +12,25 @@ namespace {
 
 constexpr int evaluated_run = 8, gathered_run = 4, threads = 128;
 
+/// Of a part of the grid: along the axis, and of the stack.
+struct FirstBlock {
+  unsigned run, outer;
+};
+
 __device__ float component_scale(const Vec3f& scale, int component) {
   return component == 0 ? scale.x : component == 1 ? scale.y : scale.z;
 }
 
-__global__ void __launch_bounds__(threads) interpolate_runs_kernel(InterpolateAxisBody b) {
-  const int x = blockIdx.x * threads + threadIdx.x, outer = blockIdx.z;
+__global__ void __launch_bounds__(threads)
+    interpolate_runs_kernel(InterpolateAxisBody b, FirstBlock first) {
+  const int x = blockIdx.x * threads + threadIdx.x, outer = first.outer + blockIdx.z;
   if (x >= b.inner) return;
   const float scale = component_scale(b.scale, outer / b.outer_per_component);
   const std::size_t inner = b.inner;
   const float* in = b.in + std::size_t(outer) * b.in_size * inner + x;
   float* out = b.out + std::size_t(outer) * b.out_size * inner + x;
-  const int begin = blockIdx.y * evaluated_run, end = min(begin + evaluated_run, b.out_size);
+  const int begin = (first.run + blockIdx.y) * evaluated_run,
+            end = min(begin + evaluated_run, b.out_size);
   int cell = -1;
   float c[4] = {};
   for (int i = begin; i < end; ++i) {
@@ -38,11 +45,11 @@ __global__ void __launch_bounds__(threads) interpolate_runs_kernel(InterpolateAx
   }
 }
 
-__global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b) {
-  const int x = blockIdx.x * threads + threadIdx.x, outer = blockIdx.z;
+__global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b, FirstBlock first) {
+  const int x = blockIdx.x * threads + threadIdx.x, outer = first.outer + blockIdx.z;
   if (x >= b.inner) return;
   const std::size_t inner = b.inner;
-  const int first_output = blockIdx.y * gathered_run,
+  const int first_output = (first.run + blockIdx.y) * gathered_run,
             last_output = min(first_output + gathered_run, b.out_size) - 1;
   const int begin = b.taps.begin[first_output], end = b.taps.begin[last_output + 4];
   const float* v = b.in + (std::size_t(outer) * b.in_size + begin) * inner + x;
@@ -64,10 +71,21 @@ __global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b) 
 }
 
 template <class Body>
-void launch_runs(backend::Cuda cuda, void (*kernel)(Body), const Body& body, int run, int outers) {
-  const dim3 grid((body.inner + threads - 1) / threads, (body.out_size + run - 1) / run, outers);
-  kernel<<<grid, threads, 0, static_cast<cudaStream_t>(cuda.stream)>>>(body);
-  cuda_check(cudaGetLastError());
+void launch_runs(backend::Cuda cuda, void (*kernel)(Body, FirstBlock), const Body& body, int run,
+                 int outers) {
+  dim3 grid((body.inner + threads - 1) / threads, (body.out_size + run - 1) / run, outers);
+  if (body.outer_per_component == 1) {  // the z axis: runs lie along it
+    for_each_share(cuda, {grid.y, grid.x * grid.z}, [&](const Share& share, int) {
+      grid.y = share.count;
+      kernel<<<grid, threads, 0, share.stream>>>(body, FirstBlock{share.first, 0});
+    });
+  } else {
+    const unsigned slices = unsigned(body.outer_per_component);
+    for_each_share(cuda, {slices, grid.x * grid.y, grid.z / slices}, [&](const Share& share, int) {
+      grid.z = share.count;
+      kernel<<<grid, threads, 0, share.stream>>>(body, FirstBlock{0, share.first});
+    });
+  }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <freeflow/regularize/smoother_body.h>
 #include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/shared_memory.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 
@@ -112,12 +113,13 @@ __device__ void load_eight(const float* aligned, float (&w)[8]) {
 
 /// Weights lie between zeros: what lies outside a window counts 0 times.
 template <bool along_x>
-__global__ void __launch_bounds__(32 * separable_warps) separable_kernel(SeparableLines body) {
+__global__ void __launch_bounds__(32 * separable_warps)
+    separable_kernel(SeparableLines body, unsigned first_bundle, unsigned first_segment) {
   extern __shared__ float4 memory[];
   using Lines = Bundle<along_x, 32>;
-  const Lines bundle(body.lines, blockIdx.x);
-  const int length = body.lines.extent[body.lines.axis], begin = blockIdx.y * segment,
-            end = min(begin + segment, length);
+  const Lines bundle(body.lines, first_bundle + blockIdx.x);
+  const int length = body.lines.extent[body.lines.axis],
+            begin = (first_segment + blockIdx.y) * segment, end = min(begin + segment, length);
   const int radius = body.radius, window = in_eights(2 * radius + outputs);
   float *const weights = reinterpret_cast<float*>(memory), *const tile = weights + window + 8;
   for (int k = threadIdx.x; k < window + 8; k += blockDim.x)
@@ -172,11 +174,12 @@ struct RecursiveLane {
 /// Two floats a voxel in shared memory: where the directions have met, each finds the other's sums
 /// and leaves the result in place of x.
 template <bool along_x>
-__global__ void __launch_bounds__(recursive_threads) recursive_kernel(RecursiveLines body) {
+__global__ void __launch_bounds__(recursive_threads)
+    recursive_kernel(RecursiveLines body, unsigned first_bundle) {
   extern __shared__ float4 memory[];
   using Lines = Bundle<along_x, recursive_lanes>;
   constexpr int pitch = Lines::pitch;
-  const Lines bundle(body.lines, blockIdx.x);
+  const Lines bundle(body.lines, first_bundle + blockIdx.x);
   const int length = body.lines.extent[body.lines.axis], middle = length / 2;
   float* const tile = reinterpret_cast<float*>(memory);
   bundle.fill(tile, body.in + bundle.start, 0, length, length);
@@ -228,14 +231,6 @@ unsigned bundles_of(const LinesAlong& lines, int planes, int lanes) {
   return unsigned((lines.across() + lanes - 1) / lanes) * lines.groups(planes);
 }
 
-template <class Kernel, class Body>
-void launch(backend::Cuda cuda, Kernel kernel, dim3 grid, int threads, std::size_t bytes,
-            const Body& body) {
-  allow_shared_memory(kernel);
-  kernel<<<grid, threads, bytes, static_cast<cudaStream_t>(cuda.stream)>>>(body);
-  cuda_check(cudaGetLastError());
-}
-
 }  // namespace
 
 void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
@@ -243,9 +238,19 @@ void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
             length = body.lines.extent[body.lines.axis];
   const std::size_t bytes =
       sizeof(float) * (window + 8 + (segment - outputs + window) * Bundle<true, 32>::pitch);
-  const dim3 grid(bundles_of(body.lines, planes, 32), (length + segment - 1) / segment);
-  launch(cuda, body.lines.axis == 0 ? separable_kernel<true> : separable_kernel<false>, grid,
-         32 * separable_warps, bytes, body);
+  const unsigned bundles = bundles_of(body.lines, 1, 32), planes_of = unsigned(planes),
+                 segments = unsigned(length + segment - 1) / segment;
+  const auto kernel = body.lines.axis == 0 ? separable_kernel<true> : separable_kernel<false>;
+  const bool along_z = body.lines.axis == 2;
+  const Dealt dealt =
+      along_z ? Dealt{segments, bundles * planes_of} : Dealt{bundles, segments, planes_of};
+  for_each_share(cuda, dealt, [&](const Share& share, int) {
+    allow_shared_memory(kernel);
+    const dim3 grid =
+        along_z ? dim3(bundles * planes_of, share.count) : dim3(share.count, segments);
+    kernel<<<grid, 32 * separable_warps, bytes, share.stream>>>(body, along_z ? 0 : share.first,
+                                                                along_z ? share.first : 0);
+  });
 }
 
 void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
@@ -255,9 +260,12 @@ void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
   const std::size_t bytes =
       sizeof(float) * 2 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
   if (bytes <= std::size_t(most_shared)) {
-    const dim3 grid(bundles_of(body.lines, planes, recursive_lanes));
-    launch(cuda, body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>, grid,
-           recursive_threads, bytes, body);
+    const auto kernel = body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>;
+    const Dealt dealt{bundles_of(body.lines, 1, recursive_lanes), 1, unsigned(planes)};
+    for_each_share(cuda, dealt, [&](const Share& share, int) {
+      allow_shared_memory(kernel);
+      kernel<<<share.count, recursive_threads, bytes, share.stream>>>(body, share.first);
+    });
   } else {
     const int groups = body.lines.groups(planes);
     const unsigned blocks = unsigned(

@@ -12,8 +12,8 @@
 #pragma once
 
 #include <freeflow/similarity/window_sum.h>
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/shared_memory.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 
@@ -27,11 +27,11 @@ constexpr int columns_at_once = Body::terms == 3 ? 10 : 8;
 
 template <class Body>
 __global__ void __launch_bounds__(column_threads, columns_at_once<Body>)
-    along_z_kernel(Extent n, int radius, int length, Body body) {
+    along_z_kernel(Extent n, int radius, int length, unsigned first_segment, Body body) {
   constexpr int K = Body::terms, slices_at_once = Body::inputs > 2 ? 2 : 4;
   const unsigned slice = unsigned(n.x) * n.y, column = blockIdx.x * column_threads + threadIdx.x;
   if (column >= slice) return;
-  const int x = column % n.x, y = column / n.x, begin = blockIdx.y * length,
+  const int x = column % n.x, y = column / n.x, begin = (first_segment + blockIdx.y) * length,
             end = min(begin + length, n.z);
   const auto read = [&](bool exists, int z, float* in) {
     for (int k = 0; k < Body::inputs; ++k) in[k] = Body::absent;
@@ -146,7 +146,8 @@ __device__ inline void sum_all_blocks(const float* rows, float* sums, const Stri
 
 template <int threads, class Body>
 __global__ void __launch_bounds__(groups* threads, threads == narrow_threads ? 4 : 2)
-    along_yx_kernel(Extent n, int radius, int length, Strip strip, Body body) {
+    along_yx_kernel(Extent n, int radius, int length, Strip strip, unsigned first_slice,
+                    Body body) {
   constexpr int K = Body::terms, mine = K / groups,
                 read_at_once = rows_at_once / mine;  // twelve reads at once
   static_assert(mine * groups == K && read_at_once * mine == rows_at_once);
@@ -156,7 +157,8 @@ __global__ void __launch_bounds__(groups* threads, threads == narrow_threads ? 4
 
   const int strip_begin = blockIdx.x * strip.width, i = threadIdx.x, group = threadIdx.y,
             x = strip_begin - radius + i;
-  const int begin = blockIdx.y * length, end = min(begin + length, n.y), z = blockIdx.z;
+  const int begin = blockIdx.y * length, end = min(begin + length, n.y),
+            z = first_slice + blockIdx.z;
   const bool has_column = i < strip.width + 2 * radius, in_grid = has_column && x >= 0 && x < n.x;
   const bool emits = in_grid && x >= strip_begin && x < strip_begin + strip.width;
   const std::size_t plane = n.count();
@@ -232,11 +234,11 @@ template <class Body>
 void sum_along_z(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   using namespace window_sum;
   const int length = z_segment(radius);
-  const dim3 grid(unsigned((std::size_t(n.x) * n.y + column_threads - 1) / column_threads),
-                  segments(n.z, length));
-  along_z_kernel<<<grid, column_threads, 0, static_cast<cudaStream_t>(cuda.stream)>>>(n, radius,
-                                                                                      length, body);
-  cuda_check(cudaGetLastError());
+  const unsigned columns = unsigned((std::size_t(n.x) * n.y + column_threads - 1) / column_threads);
+  for_each_share(cuda, {unsigned(segments(n.z, length)), columns}, [&](const Share& share, int) {
+    along_z_kernel<<<dim3(columns, share.count), column_threads, 0, share.stream>>>(
+        n, radius, length, share.first, body);
+  });
 }
 
 template <class Body>
@@ -244,15 +246,17 @@ void sum_along_yx(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   using namespace window_sum;
   const int length = y_segment(radius);
   const Strip strip = strip_of(n.x, radius);
-  const dim3 grid((n.x + strip.width - 1) / strip.width, segments(n.y, length), n.z);
+  dim3 grid((n.x + strip.width - 1) / strip.width, segments(n.y, length));
   const int threads = (strip.width + 2 * radius + 31) / 32 * 32;
   const std::size_t bytes = strip.shared_bytes(Body::terms);
   const auto kernel = radius <= narrow_radius ? along_yx_kernel<narrow_threads, Body>
                                               : along_yx_kernel<wide_threads, Body>;
-  allow_shared_memory(kernel);
-  kernel<<<grid, dim3(threads, groups), bytes, static_cast<cudaStream_t>(cuda.stream)>>>(
-      n, radius, length, strip, body);
-  cuda_check(cudaGetLastError());
+  for_each_share(cuda, {unsigned(n.z), grid.x * grid.y}, [&](const Share& share, int) {
+    allow_shared_memory(kernel);
+    grid.z = share.count;
+    kernel<<<grid, dim3(threads, groups), bytes, share.stream>>>(n, radius, length, strip,
+                                                                 share.first, body);
+  });
 }
 
 }  // namespace freeflow

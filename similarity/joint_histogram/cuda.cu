@@ -2,6 +2,7 @@
 #include <freeflow/similarity/joint_histogram/fixed_window_body.h>
 #include <freeflow/similarity/joint_histogram/schemes.h>
 #include <freeflow/core/for_each_voxel.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 
@@ -29,9 +30,11 @@ void count_joint(backend::Cuda cuda, HistogramScheme scheme, const Counting& cou
   entry(scheme).count(cuda, counting);
 }
 
-std::size_t scratch_bytes(backend::Cuda, HistogramScheme scheme, const HistogramShape& shape,
+std::size_t scratch_bytes(backend::Cuda cuda, HistogramScheme scheme, const HistogramShape& shape,
                           std::size_t max_count) {
-  return entry(scheme).scratch_bytes(shape, max_count);
+  // Partial histograms of every GPU.
+  const std::size_t gpus = cuda.group ? std::size_t(cuda.group->size()) : 1;
+  return gpus * entry(scheme).scratch_bytes(shape, max_count);
 }
 
 template void for_each_voxel(backend::Cuda, Extent, const FixedWindowBody&);

@@ -9,8 +9,8 @@
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/joint_histogram/schemes.h>
 #include <freeflow/similarity/joint_histogram/weights_body.h>
-#include <freeflow/core/cuda_check.cuh>
 #include <freeflow/core/shared_memory.cuh>
+#include <freeflow/core/shares.cuh>
 
 namespace freeflow {
 

@@ -46,6 +46,11 @@ struct Plan {
   }
 };
 
+/// The tiles that one GPU counts.
+struct Tiles {
+  unsigned begin, end;
+};
+
 __device__ Rows rows_of_block(int rows, int fixed_bins) {
   const unsigned first = blockIdx.x * rows;
   return {first, unsigned(rows) < fixed_bins - first ? unsigned(rows) : fixed_bins - first};
@@ -146,15 +151,14 @@ __global__ void __launch_bounds__(1024, shift == 0 ? 1 : 2)
 
 template <class Keys, int threads>
 __global__ void __launch_bounds__(threads, most_partials)
-    count_kernel(Keys keys, unsigned tiles, int rows, HistogramShape shape,
-                 std::uint32_t* partial) {
+    count_kernel(Keys keys, Tiles tiles, int rows, HistogramShape shape, std::uint32_t* partial) {
   extern __shared__ unsigned bins[];
   const Rows mine = rows_of_block(rows, shape.fixed_bins);
   const unsigned size = mine.count * shape.moving_bins, first = mine.first * shape.moving_bins;
   for (unsigned i = threadIdx.x; i < size; i += threads) bins[i] = 0;
   __syncthreads();
   constexpr unsigned warps = threads / 32;
-  for (unsigned tile = blockIdx.y * warps + threadIdx.x / 32; tile < tiles;
+  for (unsigned tile = tiles.begin + blockIdx.y * warps + threadIdx.x / 32; tile < tiles.end;
        tile += gridDim.y * warps) {
     unsigned key[Keys::vector];
     keys.load(tile, threadIdx.x % 32, mine, key);
@@ -186,7 +190,7 @@ __device__ void add_mass(unsigned* bins, const Mass<terms>& mass, Rows mine, int
 
 template <class Masses, int threads>
 __global__ void __launch_bounds__(threads, 1)
-    weigh_kernel(Masses masses, unsigned tiles, int rows, HistogramShape shape,
+    weigh_kernel(Masses masses, Tiles tiles, int rows, HistogramShape shape,
                  std::uint64_t* partial) {
   extern __shared__ unsigned bins[];
   const Rows mine = rows_of_block(rows, shape.fixed_bins);
@@ -197,9 +201,10 @@ __global__ void __launch_bounds__(threads, 1)
   __syncthreads();
   constexpr unsigned warps = threads / 32, most_rounds = 65535 / (threads * Masses::vector);
   unsigned rounds = 0;
-  for (unsigned base = blockIdx.y * warps; base < tiles; base += gridDim.y * warps) {
+  for (unsigned base = tiles.begin + blockIdx.y * warps; base < tiles.end;
+       base += gridDim.y * warps) {
     const unsigned tile = base + threadIdx.x / 32;
-    if (tile < tiles) {
+    if (tile < tiles.end) {
       Mass<Masses::terms> mass[Masses::vector];
       masses.load(tile, threadIdx.x % 32, mine, mass);
 #pragma unroll
@@ -218,11 +223,19 @@ __global__ void __launch_bounds__(threads, 1)
 template <class Kernel, class Source, class T>
 void launch(backend::Cuda cuda, Kernel kernel, const Plan& plan, const Source& source,
             const Counting& c, T* partial) {
-  allow_shared_memory(kernel);
-  kernel<<<plan.grid(), plan.threads, plan.shared_bytes, stream_of(cuda)>>>(
-      source, source.tiles(), plan.rows, c.shape, partial);
-  cuda_check(cudaGetLastError());
-  merge_partials(cuda, partial, plan.copies, c.shape.bins(), c.shape.bins(), false, c.histogram);
+  constexpr unsigned each = 256;  // tiles that stay together
+  const unsigned tiles = source.tiles();
+  int copies = 0;
+  for_each_share(cuda, {(tiles + each - 1) / each}, [&](const Share& share, int gpu) {
+    const unsigned end = (share.first + share.count) * each;
+    const std::size_t before = std::size_t(gpu) * plan.copies * c.shape.bins();
+    allow_shared_memory(kernel);
+    kernel<<<plan.grid(), plan.threads, plan.shared_bytes, share.stream>>>(
+        source, Tiles{share.first * each, end < tiles ? end : tiles}, plan.rows, c.shape,
+        partial + before);
+    copies += plan.copies;
+  });
+  merge_partials(cuda, partial, copies, c.shape.bins(), c.shape.bins(), false, c.histogram);
 }
 
 template <int shift, bool two_shares>

@@ -75,6 +75,9 @@ TEST(DeviceName, ParsesAndListsWhatExists) {
   EXPECT_THROW(Device::parse("gpu"), InvalidArgument);
   EXPECT_THROW(Device::parse("cuda:"), InvalidArgument);
   EXPECT_THROW(Device::parse("cuda:x"), InvalidArgument);
+  for (const char* word : {"cuda:1-0", "cuda:0-", "cuda:-1", "cuda:0-1-2", "cuda:0-9999"})
+    EXPECT_THROW(Device::parse(word), InvalidArgument) << word;
+  EXPECT_EQ((Device{Device::Kind::cuda, 2, 3}).name(), "cuda:2-4");
   try {
     Device::parse("cuda:77");
     FAIL() << "there is no such device";

@@ -44,13 +44,18 @@ void write_alone(const void* word);
 /// next call.
 const std::uint64_t* exchange(unsigned mask, std::uint64_t given);
 
+/// Throws std::logic_error where a launch's stream is not of the current GPU.
+void check_stream(const void* stream);
+
 struct Launch {
   Threads kind;
   dim3 blocks, threads;
   std::size_t shared_bytes;
 
-  Launch(Threads k, dim3 b, dim3 t, std::size_t bytes, const void*)
-      : kind(k), blocks(b), threads(t), shared_bytes(bytes) {}
+  Launch(Threads k, dim3 b, dim3 t, std::size_t bytes, const void* stream)
+      : kind(k), blocks(b), threads(t), shared_bytes(bytes) {
+    check_stream(stream);
+  }
 
   template <class Kernel>
   auto run(Kernel kernel) const {

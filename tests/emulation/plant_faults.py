@@ -7,7 +7,7 @@
     plant_faults.py --list           their names
     plant_faults.py --passed ...     the tests have just passed without a fault: not run again
 
-faults.json names for every scheme the suite and the tests that guard it (`only`: for which schemes these are run), and its faults: a file, a text that stands there exactly once (or
+faults.json names for every scheme the suite and the tests that guard it (`only`: for which schemes these are run; `device`: gpus for several at once), and its faults: a file, a text that stands there exactly once (or
 `times`), and what is put in its place. Nothing of the tree is touched: the changed source is translated and compiled beside the build
 (--build, made by scripts/emulated_check), and linked with it. A failing assertion, a crash or a time-out is a fault found. First the tests
 must pass as things stand. Exit status 1 if a fault was missed, does not compile or no longer stands in its source.
@@ -29,7 +29,7 @@ import translate  # noqa: E402
 
 TREE = Path(__file__).resolve().parents[2]
 LIST = Path(__file__).resolve().with_name("faults.json")
-INHERITED = ("suite", "tests", "only", "timeout", "file", "sources")
+INHERITED = ("suite", "tests", "device", "only", "timeout", "file", "sources")
 
 
 class Broken(Exception):
@@ -43,7 +43,7 @@ def load(path=LIST):
         common = {key: scheme[key] for key in INHERITED if key in scheme}
         for fault in scheme["faults"]:
             faults.append({"scheme": scheme["scheme"], "times": 1} | common | fault)
-            faults[-1]["filter"] = ":".join(f"Devices/{test}/cuda" for test in faults[-1]["tests"])
+            faults[-1]["filter"] = ":".join(f"Devices/{test}/{faults[-1].get('device', 'cuda')}" for test in faults[-1]["tests"])
     return faults
 
 

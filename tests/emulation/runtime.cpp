@@ -7,7 +7,16 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 
+#include "block.h"
+
+struct EmulatedStream {
+  int device;
+};
+struct EmulatedEvent {
+  int device;
+};
 struct EmulatedPool {
   std::uint64_t used = 0, threshold = 0;
 };
@@ -43,6 +52,12 @@ std::map<const char*, Piece>& pieces() {
 }
 
 EmulatedPool default_pool;
+thread_local int current = 0;
+
+int devices() {
+  const char* wanted = std::getenv("FREEFLOW_EMULATED_DEVICES");
+  return wanted ? std::atoi(wanted) : 3;
+}
 
 int processors() {
   const char* wanted = std::getenv("FREEFLOW_EMULATED_PROCESSORS");
@@ -55,9 +70,12 @@ cudaError_t cudaGetLastError() { return cudaSuccess; }
 const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorMemoryAllocation ? "out of memory" : "invalid argument";
 }
-cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
-cudaError_t cudaGetDevice(int* index) { return *index = 0, cudaSuccess; }
-cudaError_t cudaSetDevice(int index) { return index == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+cudaError_t cudaGetDeviceCount(int* count) { return *count = devices(), cudaSuccess; }
+cudaError_t cudaGetDevice(int* index) { return *index = current, cudaSuccess; }
+cudaError_t cudaSetDevice(int index) {
+  if (index < 0 || index >= devices()) return cudaErrorInvalidValue;
+  return current = index, cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
   std::strcpy(properties->name, "emulated, for tests");
@@ -85,17 +103,30 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = reinterpret_cast<cudaStream_t>(new char);
-  return cudaSuccess;
+  return *stream = new EmulatedStream{current}, cudaSuccess;
 }
-cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  delete reinterpret_cast<char*>(stream);
-  return cudaSuccess;
-}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) { return delete stream, cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t) { return cudaSuccess; }
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  return *event = new EmulatedEvent{current}, cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return event->device == stream->device ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+void emulation::check_stream(const void* stream) {
+  if (stream && static_cast<const EmulatedStream*>(stream)->device != current)
+    throw std::logic_error("a launch on a stream of another GPU than the current one");
+}
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps*) {
   return *pool = new EmulatedPool, cudaSuccess;
+}
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t) {
+  return cudaSuccess;
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return delete pool, cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr, void* value) {

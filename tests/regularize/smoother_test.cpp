@@ -87,8 +87,8 @@ TEST_P(Smoothing, TreatsTheComponentsOfAFieldAlike) {
 }
 
 TEST_P(Smoothing, GivesTheSameBitsOnEveryDeviceAndForAnyThreads) {
-  for (const Extent extent :
-       {Extent{61, 47, 33}, Extent{300, 5, 3}, Extent{1, 40, 1}, Extent{7, 1, 50}}) {
+  for (const Extent extent : {Extent{61, 47, 33}, Extent{300, 5, 3}, Extent{1, 40, 1},
+                              Extent{7, 1, 50}, Extent{5, 4, 260}}) {
     const Geometry g = plain_geometry(extent);
     const std::vector<float> v = random_values(3 * extent.count(), 2, -1, 1);
     for (const Smoother smoother :

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <freeflow/core/context.h>
+#include <freeflow/core/context_state.h>
 #include <freeflow/core/device.h>
 
 namespace freeflow::test {
@@ -20,7 +21,9 @@ inline bool cuda_required() {
 
 inline std::vector<Device> devices_to_test() {
   std::vector<Device> devices = available_devices();
+  const int gpus = int(devices.size()) - 1;
   if (devices.size() > 2) devices.resize(2);
+  if (gpus > 1) devices.push_back({Device::Kind::cuda, 0, gpus < 3 ? gpus : 3});
   if (cuda_required() && devices.size() < 2)
     devices.push_back({Device::Kind::cuda, 0});  // constructing its context fails the test
   return devices;
@@ -54,13 +57,20 @@ struct OneProcessor {
 };
 
 inline std::string device_suffix(const testing::TestParamInfo<Device>& info) {
-  return info.param.is_cuda() ? "cuda" : "cpu";
+  return !info.param.is_cuda() ? "cpu" : info.param.count == 1 ? "cuda" : "gpus";
+}
+
+/// A context on a device; where that is several GPUs, they share the smallest work too.
+inline Context sharing_context(const Device& device) {
+  Context ctx(device);
+  if (GpuGroup* const group = ctx.state()->group.get()) group->least = {1, 1};
+  return ctx;
 }
 
 /// Fixture with a context on the device under test, and one on the CPU to compare with.
 class OnDevice : public testing::TestWithParam<Device> {
  protected:
-  Context ctx{GetParam()};
+  Context ctx = sharing_context(GetParam());
   Context cpu;
 };
 

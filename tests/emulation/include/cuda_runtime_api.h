@@ -33,12 +33,15 @@ enum cudaMemPoolAttr {
 };
 enum {
   cudaStreamNonBlocking = 1,
+  cudaEventDisableTiming = 2,
+  cudaMemAccessFlagsProtReadWrite = 3,
   cudaMemAllocationTypePinned = 1,
   cudaMemLocationTypeDevice = 1,
   cudaResourceTypeLinear = 2
 };
 
 using cudaStream_t = struct EmulatedStream*;
+using cudaEvent_t = struct EmulatedEvent*;
 using cudaMemPool_t = struct EmulatedPool*;
 using cudaTextureObject_t = unsigned long long;
 
@@ -49,11 +52,16 @@ struct cudaPointerAttributes {
   cudaMemoryType type;
   int device;
 };
+struct cudaMemLocation {
+  int type, id;
+};
 struct cudaMemPoolProps {
   int allocType;
-  struct {
-    int type, id;
-  } location;
+  cudaMemLocation location;
+};
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  int flags;
 };
 struct cudaFuncAttributes {
   int numRegs, maxThreadsPerBlock;
@@ -84,8 +92,13 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes*, const void*);
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t*, unsigned);
 cudaError_t cudaStreamDestroy(cudaStream_t);
 cudaError_t cudaStreamSynchronize(cudaStream_t);
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t*, unsigned);
+cudaError_t cudaEventDestroy(cudaEvent_t);
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t);
 cudaError_t cudaMemPoolCreate(cudaMemPool_t*, const cudaMemPoolProps*);
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t);
+cudaError_t cudaMemPoolSetAccess(cudaMemPool_t, const cudaMemAccessDesc*, std::size_t);
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*);
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t*, int);
