@@ -93,6 +93,7 @@ LinearOptions library_options(const LinregOptions& o) {
 
 void check(const CommonOptions& o) {
   require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
+  require(o.field_factor == 1, "--field-factor is of ffdreg and fluidreg: linreg writes no field");
   require(o.start == CommonOptions{}.start,
           "--start is of ffdreg and fluidreg; linreg's is --init");
 }
@@ -149,9 +150,10 @@ std::function<void()> LinearRun::compute(Context& ctx, bool beside_others) {
 int run(int argc, char** argv) {
   LinregOptions o;
   po::variables_map found;
-  if (!parse_command_line(argc, argv, "linreg",
-                          {summary, example, everyday_options({"dof"}), {"linear", "start"}},
-                          all_options(o), found))
+  if (!parse_command_line(
+          argc, argv, "linreg",
+          {summary, example, everyday_options({"dof"}), {"linear", "start", "field-factor"}},
+          all_options(o), found))
     return done;
   std::vector<CommonOptions> pairs;
   const LinearOptions linear = with_config_named(found, [&] {

@@ -111,12 +111,16 @@ po::options_description common_options(CommonOptions& v) {
           "report", text(v.report)->value_name("json|html|both"),
           "the report's form: PREFIXreport.json, or a page to look at, PREFIXreport.html, or both; "
           "regtool report makes the page later")(
+          "field-factor", number(v.field_factor)->value_name("N"),
+          "2 writes the displacement fields on every second voxel of each axis: an eighth of the "
+          "bytes, for results that would fill a disk")(
           "compress", number(v.compress)->value_name("0..9"),
           "0 writes .nii; 1 is fast to write and to read; more is smaller: fields by a tenth from "
           "2, label-like images from 6, which takes many times as long");
   run.add_options()  //
-      ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N"),
-       "where to compute; auto takes the first GPU")  //
+      ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N|cuda:N-M"),
+       "where to compute; auto takes the first GPU, cuda:0-3 four that share memory and work, for "
+       "images that one cannot hold, cuda:all all")  //
       ("threads", number(v.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
       ("config", po::value(&v.config)->value_name("FILE"),
@@ -382,6 +386,8 @@ void validate(const CommonOptions& o) {
           "--report '" + o.report + "' is not one of json, html, both");
   require(o.report == "json" || parse_outputs(o.outputs).report,
           "--report " + o.report + " asks for what --outputs leaves out; add report to it");
+  require(o.field_factor >= 1 && o.field_factor <= 8,
+          "--field-factor must lie between 1 (every voxel) and 8");
   require(o.compress >= 0 && o.compress <= Compression::smallest,
           "--compress must lie between 0 (.nii, as it is) and 9 (.nii.gz, the smallest)");
   require_threads(o.threads);

@@ -23,8 +23,9 @@ struct CommonOptions {
   std::string outputs = "all";  ///< words of OutputChoice, separated by commas
   std::string report = "json";  ///< json, html or both
   int compress = 1;             ///< 0 to 9; 0: not at all
-  std::string bids;             ///< FROM:TO, or empty
-  std::string config;           ///< FILE, or empty
+  int field_factor = 1;
+  std::string bids;    ///< FROM:TO, or empty
+  std::string config;  ///< FILE, or empty
   std::string fixed_mask, moving_mask;
   std::string background, clip;  ///< a number; LOW,HIGH; or empty
   std::vector<std::string> init = {"identity"};

@@ -34,7 +34,8 @@ void RegistrationRun::read() {
 
 ResultFiles& RegistrationRun::start_writing(const Context& ctx) {
   return files_.emplace(
-      *outputs_, Compression(ctx.threads(), std::max(common_.compress, Compression::fastest)));
+      *outputs_, Compression(ctx.threads(), std::max(common_.compress, Compression::fastest)),
+      common_.field_factor);
 }
 
 ReportedRun RegistrationRun::reported(Context& ctx, const Registered& registered,

@@ -7,6 +7,7 @@
 #include <apps/intensities.h>
 #include <apps/program.h>
 #include <freeflow/core/buffer.h>
+#include <freeflow/deform/field_operations.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/transform_file.h>
 #include <freeflow/io/transforms/transform_formats.h>
@@ -31,6 +32,15 @@ class HostCopy {
   std::shared_ptr<const Buffer<float>> values_;
 };
 
+/// Every factor-th voxel of each axis; one beyond the last, where that is none of them, so that the
+/// whole grid stays inside.
+Geometry thinned(Geometry grid, int factor) {
+  for (int* n : {&grid.extent.x, &grid.extent.y, &grid.extent.z})
+    *n = (*n + factor - 2) / factor + 1;
+  grid.spacing *= factor;
+  return grid;
+}
+
 }  // namespace
 
 template <class Write>
@@ -41,9 +51,14 @@ void ResultFiles::add(const std::string& name, Write write) {
   });
 }
 
-void ResultFiles::add_field(Context& ctx, const std::string& name, const DisplacementField& field) {
+DisplacementField ResultFiles::as_written(Context& ctx, const DisplacementField& field) const {
+  return field_factor_ == 1 ? field.lend()
+                            : resample(ctx, field, thinned(field.geometry(), field_factor_));
+}
+
+void ResultFiles::add_field(Context& ctx, const std::string& name, const DisplacementField& whole) {
   if (name.empty()) return;
-  require_on_device(ctx, field);
+  const DisplacementField field = as_written(ctx, whole);
   add(name, [grid = field.geometry(),
              planes = HostCopy(ctx, field.view().data, 3 * field.extent().count()),
              compression = compression_](const std::string& path) {
@@ -62,15 +77,15 @@ void ResultFiles::add_image(Context& ctx, const std::string& name, const Volume<
 }
 
 void ResultFiles::add_whole(Context& ctx, const RegistrationResult& result) {
-  const Geometry& grid = result.displacement.geometry();
+  const auto on_host = [&](const DisplacementField& whole) {
+    const DisplacementField field = as_written(ctx, whole);
+    return HostField{field.geometry(), field.to_host(ctx), {}};
+  };
   std::vector<std::pair<std::string, HostTransform>> files;
   if (const std::string& name = outputs_.names.forward; !name.empty())
-    files.push_back(
-        {name, {{HostField{grid, result.displacement.to_host(ctx), {}}, result.affine}, {}}});
+    files.push_back({name, {{on_host(result.displacement), result.affine}, {}}});
   if (const std::string& name = outputs_.names.back; !name.empty())
-    files.push_back(
-        {name,
-         {{result.affine.inverse(), HostField{grid, result.inverse->field.to_host(ctx), {}}}, {}}});
+    files.push_back({name, {{result.affine.inverse(), on_host(result.inverse->field)}, {}}});
   // One after the other: HDF5 takes one file at a time.
   writer_.add([this, files = std::move(files)] {
     for (const auto& [name, transform] : files) {

@@ -15,9 +15,10 @@ namespace freeflow::apps {
 /// What goes into an output set, without committing it. Names are what follows the prefix.
 class ResultFiles {
  public:
-  /// `outputs` must outlive it.
-  ResultFiles(const Outputs& outputs, const Compression& compression)
-      : outputs_(outputs), compression_(compression) {}
+  /// `outputs` must outlive it. field_factor: fields are written on every field_factor-th voxel of
+  /// each axis.
+  ResultFiles(const Outputs& outputs, const Compression& compression, int field_factor)
+      : outputs_(outputs), compression_(compression), field_factor_(field_factor) {}
 
   /// Nothing where the name is empty. Waits for the device, not for the disk. Throws as FileWriter
   /// does.
@@ -31,11 +32,13 @@ class ResultFiles {
   const Outputs& outputs() const { return outputs_; }
 
  private:
+  DisplacementField as_written(Context& ctx, const DisplacementField& field) const;
   template <class Write>
   void add(const std::string& name, Write write);
 
   const Outputs& outputs_;
   Compression compression_;
+  int field_factor_;
   FileWriter writer_;
 };
 

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include <freeflow/deform/field_algebra.h>
+#include <freeflow/deform/field_operations.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
@@ -78,6 +80,58 @@ TEST_F(Ffdreg, WritesTheOutputsThatAreAskedFor) {
   expect_refusal(run(call + " --outputs warp,jacobian -o out_"),
                  "--outputs 'jacobian' is not one of all, warp, inverse, warped, inversewarped, "
                  "report");
+}
+
+TEST_F(Ffdreg, FieldsOfEverySecondVoxelServeAsWholeOnes) {
+  const std::string call = ffdreg + " -f f.nii.gz -m m.nii.gz --start none" + quick;
+  ASSERT_EQ(run(call + " -o whole_").status, 0);
+  const Outcome o = run(call + " --field-factor 2 -o half_");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(slurp(folder / "whole_Warped.nii.gz"), slurp(folder / "half_Warped.nii.gz"))
+      << "images are warped by what was found, not by what was written";
+  Context cpu;
+  for (const std::string name : {"1Warp.nii.gz", "1InverseWarp.nii.gz"}) {
+    const DisplacementField whole = read_displacement(cpu, (folder / ("whole_" + name)).string()),
+                            half = read_displacement(cpu, (folder / ("half_" + name)).string());
+    const Extent n = whole.extent(), m = half.extent();
+    ASSERT_EQ(m, (Extent{n.x / 2 + 1, n.y / 2 + 1, n.z / 2 + 1})) << "even lengths, whole cells";
+    EXPECT_LT((half.geometry().index_to_world() * Eigen::Vector3d(3, 4, 5) -
+               whole.geometry().index_to_world() * Eigen::Vector3d(6, 8, 10))
+                  .norm(),
+              1e-4);
+    const FieldView<const float> u = whole.view(), v = half.view();
+    double most = 0, largest = 0;
+    for (int c = 0; c < 3; ++c)
+      for (int z = 0; z + 1 < m.z; ++z)
+        for (int y = 0; y + 1 < m.y; ++y)
+          for (int x = 0; x + 1 < m.x; ++x) {
+            const double at = u.plane(c)(2 * x, 2 * y, 2 * z);
+            most = std::max(most, std::abs(at - 2 * v.plane(c)(x, y, z)));
+            largest = std::max(largest, std::abs(at));
+          }
+    EXPECT_LT(most, 1e-4) << name;
+    EXPECT_GT(largest, 0.5) << name << ": nothing was displaced";
+    // Between them the field is interpolated.
+    const DisplacementField between = resample(cpu, half, whole.geometry());
+    const JacobianStatistics a = jacobian_statistics(cpu, whole),
+                             b = jacobian_statistics(cpu, between);
+    EXPECT_NEAR(a.mean_log, b.mean_log, 0.01) << name;
+    EXPECT_LT(mean_length_mm(cpu, linear_combination(cpu, 1, whole, -1, between)), 0.05) << name;
+  }
+  ASSERT_EQ(run(program_path("regtool") +
+                " apply -i m.nii.gz -r f.nii.gz -o by_half.nii.gz -t half_1Warp.nii.gz -t "
+                "half_0GenericAffine.mat")
+                .status,
+            0);
+  const std::vector<float> by_whole = read_image((folder / "whole_Warped.nii.gz").string()).voxels,
+                           by_half = read_image((folder / "by_half.nii.gz").string()).voxels;
+  double off = 0;
+  for (std::size_t i = 0; i < by_whole.size(); ++i)
+    off += std::abs(by_half[i] - by_whole[i]) / double(by_whole.size());
+  EXPECT_LT(off, 0.1) << "of 50 grey values";
+  expect_refusal(run(call + " --field-factor 0 -o out_"), "--field-factor must lie between 1");
+  expect_refusal(run(program_path("linreg") + " -f f.nii.gz -m m.nii.gz --field-factor 2 -o out_"),
+                 "linreg writes no field");
 }
 
 TEST_F(Ffdreg, WritesWhatItPromises) {
