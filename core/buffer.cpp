@@ -30,7 +30,7 @@ void* allocate_on_host(std::size_t bytes) {
 alignas(64) char imaginary[64];
 }  // namespace
 
-void* allocate(ContextState& state, std::size_t bytes, int planes) {
+void* allocate(ContextState& state, std::size_t bytes, const Planes& planes) {
   void* pointer = imaginary;
   if (state.kind == ContextKind::rehearsing) {
   } else if (state.device.is_cuda()) {

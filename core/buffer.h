@@ -10,11 +10,12 @@
 #include <vector>
 
 #include <freeflow/core/context.h>
+#include <freeflow/core/stripes.h>
 
 namespace freeflow {
 
 namespace detail {
-void* allocate(ContextState&, std::size_t bytes, int planes);
+void* allocate(ContextState&, std::size_t bytes, const Planes& planes);
 void deallocate(ContextState&, void* pointer, std::size_t bytes) noexcept;
 /// Throws InvalidArgument when a pointer is null or does not belong to the context's device.
 void require_reachable(const ContextState&, const void* pointer);
@@ -24,15 +25,15 @@ template <class T>
 class Buffer {
  public:
   Buffer() = default;
-  /// planes: arrays of equal length that follow each other; where several GPUs share the memory,
-  /// each holds the same part of every one.
-  Buffer(Context& ctx, std::size_t size, int planes = 1)
+  /// planes: how the elements are used, for memory that several GPUs share.
+  Buffer(Context& ctx, std::size_t size, const Planes& planes = {})
       : state_(ctx.state()),
-        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T), planes))
+        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T),
+                                                      {planes.count, planes.band * sizeof(T)}))
                    : nullptr),
         size_(size), planes_(planes) {}
   /// Copies a host array to the device.
-  Buffer(Context& ctx, const std::vector<T>& host, int planes = 1)
+  Buffer(Context& ctx, const std::vector<T>& host, const Planes& planes = {})
       : Buffer(ctx, host.size(), planes) {
     if (size_) ctx.copy_to_device(data_, host.data(), size_ * sizeof(T));
   }
@@ -107,7 +108,7 @@ class Buffer {
   std::shared_ptr<ContextState> state_;
   T* data_ = nullptr;
   std::size_t size_ = 0;
-  int planes_ = 1;
+  Planes planes_;
   std::shared_ptr<const void> keeper_;
   bool is_lent_ = false;
 };

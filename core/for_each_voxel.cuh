@@ -39,7 +39,8 @@ void for_each_voxel(backend::Cuda cuda, Extent extent, const Body& body) {
   const long long blocks = static_cast<long long>(grid.x) * grid.y * extent.z;
   const int slices =
       std::max<int>(int(std::clamp(blocks / enough_blocks, 1LL, 8LL)), (extent.z + 65534) / 65535);
-  const Dealt layers{unsigned(extent.z + slices - 1) / unsigned(slices), grid.x * grid.y};
+  const Dealt layers{unsigned(extent.z + slices - 1) / unsigned(slices), grid.x * grid.y, 1,
+                     unsigned(std::max(1, band_slices(extent) / slices))};
   for_each_share(cuda, layers, [&](const Share& share, int) {
     grid.z = share.count;
     for_each_voxel_kernel<<<grid, block, 0, share.stream>>>(extent, slices, share.first, body);

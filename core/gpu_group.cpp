@@ -44,7 +44,7 @@ void GpuGroup::join() const {
   }
 }
 
-void* GpuGroup::allocate(std::size_t bytes, int planes) {
+void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
   std::vector<Stripe> stripes =
       stripes_of(bytes, planes, size(), cuda_mapping::page_bytes(device_));
   void* const pointer = cuda_mapping::map(device_, stripes);

@@ -42,7 +42,7 @@ class GpuGroup {
   void join() const;
 
   /// Memory on all of them. Throws DeviceError that says how much was asked for and is free.
-  void* allocate(std::size_t bytes, int planes);
+  void* allocate(std::size_t bytes, const Planes& planes);
   /// False where the memory is not the group's. Waits until nobody uses it.
   bool deallocate(void* pointer) noexcept;
   /// What is free on the fullest GPU, times their number.

@@ -31,7 +31,8 @@ template <class Body>
 void reduce_rows(backend::Cuda cuda, Extent extent, const Body& body, double* sums) {
   const int rows = extent.y * extent.z;
   const dim3 block(reduction::row_lanes, 8);
-  for_each_share(cuda, {unsigned(rows + 7) / 8}, [&](const Share& share, int) {
+  const unsigned band = unsigned((std::size_t(band_slices(extent)) * extent.y + 7) / 8);
+  for_each_share(cuda, {unsigned(rows + 7) / 8, 1, 1, band}, [&](const Share& share, int) {
     reduce_rows_kernel<<<share.count, block, 0, share.stream>>>(extent, rows, share.first, body,
                                                                 sums);
   });

@@ -3,6 +3,8 @@
 // for each GPU and plane, with a part of the grid.
 #pragma once
 
+#include <algorithm>
+
 #include <freeflow/core/dispatch.h>
 #include <freeflow/core/gpu_group.h>
 #include <freeflow/core/cuda_check.cuh>
@@ -16,10 +18,11 @@ struct Share {
   unsigned first, count;
 };
 
-/// planes times length blocks along the dimension that is dealt out, and how many blocks there are
-/// of each such number. Every GPU takes the same part of every plane, as of the memory.
+/// planes times length blocks along the dimension that is dealt out, how many blocks there are of
+/// each such number, and how many numbers make a band (0: all of a plane). Every GPU takes the same
+/// part of every band, as of the memory (Planes).
 struct Dealt {
-  unsigned length, others = 1, planes = 1;
+  unsigned length, others = 1, planes = 1, band = 0;
 };
 
 namespace detail {
@@ -43,19 +46,22 @@ void for_each_share(backend::Cuda cuda, const Dealt& dealt, Start&& start) {
     cuda_check(cudaGetLastError());
     return;
   }
-  const auto bound = [&](int gpu) {
-    return unsigned(std::size_t(dealt.length) * unsigned(gpu) / unsigned(group->size()));
-  };
+  const unsigned gpus = unsigned(group->size()), band = dealt.band > 0 ? dealt.band : dealt.length;
   group->fork();
   {
     const detail::BackToFirst at_end{*group};
     for (int gpu = 0; gpu < group->size(); ++gpu) {
       group->make_current(gpu);
       const auto stream = static_cast<cudaStream_t>(group->stream(gpu));
-      for (unsigned plane = 0; plane < dealt.planes; ++plane) {
-        start(Share{stream, plane * dealt.length + bound(gpu), bound(gpu + 1) - bound(gpu)}, gpu);
-        cuda_check(cudaGetLastError());
-      }
+      for (unsigned plane = 0; plane < dealt.planes; ++plane)
+        for (unsigned begin = 0; begin < dealt.length; begin += band) {
+          const unsigned length = std::min(band, dealt.length - begin),
+                         low = unsigned(std::size_t(length) * unsigned(gpu) / gpus),
+                         high = unsigned(std::size_t(length) * unsigned(gpu + 1) / gpus);
+          if (high == low) continue;
+          start(Share{stream, plane * dealt.length + begin + low, high - low}, gpu);
+          cuda_check(cudaGetLastError());
+        }
     }
   }
   group->join();

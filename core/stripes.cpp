@@ -1,18 +1,28 @@
 #include <freeflow/core/stripes.h>
 
-#include <algorithm>
-
 namespace freeflow {
 
-std::vector<Stripe> stripes_of(std::size_t bytes, int planes, int gpus, std::size_t page) {
+std::vector<Stripe> stripes_of(std::size_t bytes, const Planes& planes, int gpus,
+                               std::size_t page) {
   std::vector<Stripe> stripes;
-  const std::size_t pages = (bytes + page - 1) / page, parts = std::size_t(planes) * gpus;
-  std::size_t begin = 0;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t end = part + 1 == parts ? pages : bytes / parts * (part + 1) / page;
-    if (end > begin) stripes.push_back({int(part % gpus), (end - begin) * page});
-    begin = std::max(begin, end);
-  }
+  const std::size_t each = bytes / std::size_t(planes.count), pages = (bytes + page - 1) / page,
+                    band = planes.band > 0 ? planes.band : each;
+  std::size_t done = 0;  // in pages
+  const auto add = [&](int gpu, std::size_t end) {
+    if (end <= done) return;
+    if (!stripes.empty() && stripes.back().gpu == gpu)
+      stripes.back().bytes += (end - done) * page;
+    else
+      stripes.push_back({gpu, (end - done) * page});
+    done = end;
+  };
+  for (std::size_t plane = 0; plane < std::size_t(planes.count); ++plane)
+    for (std::size_t begin = 0; begin < each; begin += band) {
+      const std::size_t length = std::min(band, each - begin);
+      for (int gpu = 0; gpu < gpus; ++gpu)
+        add(gpu, (plane * each + begin + length / std::size_t(gpus) * std::size_t(gpu + 1)) / page);
+    }
+  add(gpus - 1, pages);
   return stripes;
 }
 

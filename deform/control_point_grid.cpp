@@ -107,8 +107,9 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
     weights_[a] = Buffer<float>(ctx, weights);
     if (a == 2) first_slices_ = std::move(first);
   }
-  after_x_ = Buffer<float>(ctx, 3 * Extent{grid_.x, lattice_.y, lattice_.z}.count(), 3);
-  after_y_ = Buffer<float>(ctx, 3 * Extent{grid_.x, grid_.y, lattice_.z}.count(), 3);
+  const Extent after_x{grid_.x, lattice_.y, lattice_.z}, after_y{grid_.x, grid_.y, lattice_.z};
+  after_x_ = Buffer<float>(ctx, 3 * after_x.count(), planes_of(after_x, 3));
+  after_y_ = Buffer<float>(ctx, 3 * after_y.count(), planes_of(after_y, 3));
   if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size());
 }
 

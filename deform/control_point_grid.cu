@@ -75,13 +75,17 @@ void launch_runs(backend::Cuda cuda, void (*kernel)(Body, FirstBlock), const Bod
                  int outers) {
   dim3 grid((body.inner + threads - 1) / threads, (body.out_size + run - 1) / run, outers);
   if (body.outer_per_component == 1) {  // the z axis: runs lie along it
-    for_each_share(cuda, {grid.y, grid.x * grid.z}, [&](const Share& share, int) {
+    const int slices = band_slices({body.inner, 1, body.out_size});
+    const Dealt runs{grid.y, grid.x * grid.z, 1, unsigned(std::max(1, slices / run))};
+    for_each_share(cuda, runs, [&](const Share& share, int) {
       grid.y = share.count;
       kernel<<<grid, threads, 0, share.stream>>>(body, FirstBlock{share.first, 0});
     });
   } else {
     const unsigned slices = unsigned(body.outer_per_component);
-    for_each_share(cuda, {slices, grid.x * grid.y, grid.z / slices}, [&](const Share& share, int) {
+    const int band = band_slices({body.inner, body.out_size, int(slices)});
+    const Dealt stack{slices, grid.x * grid.y, grid.z / slices, unsigned(band)};
+    for_each_share(cuda, stack, [&](const Share& share, int) {
       grid.z = share.count;
       kernel<<<grid, threads, 0, share.stream>>>(body, FirstBlock{0, share.first});
     });

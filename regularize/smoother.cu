@@ -238,16 +238,19 @@ void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
             length = body.lines.extent[body.lines.axis];
   const std::size_t bytes =
       sizeof(float) * (window + 8 + (segment - outputs + window) * Bundle<true, 32>::pitch);
-  const unsigned bundles = bundles_of(body.lines, 1, 32), planes_of = unsigned(planes),
+  const unsigned bundles = bundles_of(body.lines, 1, 32), of_planes = unsigned(planes),
                  segments = unsigned(length + segment - 1) / segment;
   const auto kernel = body.lines.axis == 0 ? separable_kernel<true> : separable_kernel<false>;
   const bool along_z = body.lines.axis == 2;
+  const unsigned slices = unsigned(band_slices(body.lines.extent));
   const Dealt dealt =
-      along_z ? Dealt{segments, bundles * planes_of} : Dealt{bundles, segments, planes_of};
+      along_z
+          ? Dealt{segments, bundles * of_planes, 1, std::max(1u, slices / segment)}
+          : Dealt{bundles, segments, of_planes, bundles / unsigned(body.lines.extent.z) * slices};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     allow_shared_memory(kernel);
     const dim3 grid =
-        along_z ? dim3(bundles * planes_of, share.count) : dim3(share.count, segments);
+        along_z ? dim3(bundles * of_planes, share.count) : dim3(share.count, segments);
     kernel<<<grid, 32 * separable_warps, bytes, share.stream>>>(body, along_z ? 0 : share.first,
                                                                 along_z ? share.first : 0);
   });
@@ -261,7 +264,11 @@ void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
       sizeof(float) * 2 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
   if (bytes <= std::size_t(most_shared)) {
     const auto kernel = body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>;
-    const Dealt dealt{bundles_of(body.lines, 1, recursive_lanes), 1, unsigned(planes)};
+    const Extent n = body.lines.extent;
+    const unsigned bundles = bundles_of(body.lines, 1, recursive_lanes),
+                   slices = unsigned(band_slices(n));
+    const Dealt dealt{bundles, 1, unsigned(planes),
+                      body.lines.axis == 2 ? 0 : bundles / unsigned(n.z) * slices};
     for_each_share(cuda, dealt, [&](const Share& share, int) {
       allow_shared_memory(kernel);
       kernel<<<share.count, recursive_threads, bytes, share.stream>>>(body, share.first);

@@ -235,7 +235,9 @@ void sum_along_z(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   using namespace window_sum;
   const int length = z_segment(radius);
   const unsigned columns = unsigned((std::size_t(n.x) * n.y + column_threads - 1) / column_threads);
-  for_each_share(cuda, {unsigned(segments(n.z, length)), columns}, [&](const Share& share, int) {
+  const Dealt dealt{unsigned(segments(n.z, length)), columns, 1,
+                    unsigned(std::max(1, band_slices(n) / length))};
+  for_each_share(cuda, dealt, [&](const Share& share, int) {
     along_z_kernel<<<dim3(columns, share.count), column_threads, 0, share.stream>>>(
         n, radius, length, share.first, body);
   });
@@ -251,7 +253,8 @@ void sum_along_yx(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   const std::size_t bytes = strip.shared_bytes(Body::terms);
   const auto kernel = radius <= narrow_radius ? along_yx_kernel<narrow_threads, Body>
                                               : along_yx_kernel<wide_threads, Body>;
-  for_each_share(cuda, {unsigned(n.z), grid.x * grid.y}, [&](const Share& share, int) {
+  const Dealt slices{unsigned(n.z), grid.x * grid.y, 1, unsigned(band_slices(n))};
+  for_each_share(cuda, slices, [&](const Share& share, int) {
     allow_shared_memory(kernel);
     grid.z = share.count;
     kernel<<<grid, dim3(threads, groups), bytes, share.stream>>>(n, radius, length, strip,

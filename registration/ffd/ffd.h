@@ -37,7 +37,7 @@ struct FfdOptions : LevelOptions {
   double tolerance = 1e-5;  ///< of the optimizer
   /// On levels of more than four times as many voxels, displacement and force exist for so many at
   /// a time where the measure allows it (slab_measure.h: nmi, mi): 24 bytes a voxel less.
-  std::size_t slab_voxels = std::size_t(1) << 26;
+  std::size_t slab_voxels = band_voxels;
 
   FfdOptions() { similarity.kind = SimilarityKind::automatic; }
 

@@ -6,6 +6,7 @@
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/error.h>
 
+#include "core/dealt_blocks.h"
 #include "support/devices.h"
 
 namespace freeflow {
@@ -21,14 +22,22 @@ std::size_t bytes_on(const std::vector<Stripe>& stripes, int gpu) {
 
 TEST(Stripes, EveryGpuHasTheSamePartOfEveryPlane) {
   const std::vector<Stripe> expected{{0, 40}, {1, 40}, {0, 40}, {1, 40}, {0, 40}, {1, 40}};
-  EXPECT_EQ(stripes_of(240, 3, 2, 10), expected);
-  EXPECT_EQ(stripes_of(40, 1, 2, 10), (std::vector<Stripe>{{0, 20}, {1, 20}}));
+  EXPECT_EQ(stripes_of(240, {3}, 2, 10), expected);
+  EXPECT_EQ(stripes_of(40, {}, 2, 10), (std::vector<Stripe>{{0, 20}, {1, 20}}));
+}
+
+TEST(Stripes, EveryGpuHasTheSamePartOfEveryBand) {
+  EXPECT_EQ(stripes_of(100, {1, 40}, 2, 10),
+            (std::vector<Stripe>{{0, 20}, {1, 20}, {0, 20}, {1, 20}, {0, 10}, {1, 10}}));
+  EXPECT_EQ(stripes_of(120, {2, 40}, 2, 10),
+            (std::vector<Stripe>{
+                {0, 20}, {1, 20}, {0, 10}, {1, 10}, {0, 20}, {1, 20}, {0, 10}, {1, 10}}));
 }
 
 TEST(Stripes, TheLastPageIsCountedWholeAndNoneIsLost) {
-  EXPECT_EQ(stripes_of(41, 1, 2, 10), (std::vector<Stripe>{{0, 20}, {1, 30}}));
+  EXPECT_EQ(stripes_of(41, {}, 2, 10), (std::vector<Stripe>{{0, 20}, {1, 30}}));
   for (const std::size_t bytes : {1, 9, 10, 11, 99, 1234, 100003})
-    for (const int planes : {1, 3, 6})
+    for (const Planes& planes : {Planes{}, Planes{3}, Planes{6}, Planes{1, 77}, Planes{3, 1000}})
       for (const int gpus : {2, 3, 4}) {
         const std::vector<Stripe> stripes = stripes_of(bytes, planes, gpus, 10);
         std::size_t sum = 0;
@@ -38,30 +47,75 @@ TEST(Stripes, TheLastPageIsCountedWholeAndNoneIsLost) {
           sum += s.bytes;
         }
         EXPECT_EQ(sum, (bytes + 9) / 10 * 10);
+        if (planes.band > 0) continue;
         for (int gpu = 0; gpu < gpus; ++gpu)
-          EXPECT_NEAR(double(bytes_on(stripes, gpu)), double(bytes) / gpus, 10.0 * planes + 10)
-              << bytes << " bytes in " << planes << " planes on " << gpus;
+          EXPECT_NEAR(double(bytes_on(stripes, gpu)), double(bytes) / gpus,
+                      10.0 * planes.count + 10)
+              << bytes << " bytes in " << planes.count << " planes on " << gpus;
       }
 }
 
 TEST(Stripes, ThirteenTerabytesDoNotOverflow) {
   const std::size_t page = std::size_t(2) << 20, bytes = std::size_t(13) << 40;
-  const std::vector<Stripe> stripes = stripes_of(bytes, 12, 8, page);
+  const std::vector<Stripe> stripes = stripes_of(bytes, {12}, 8, page);
   EXPECT_EQ(stripes.size(), 96u);
-  EXPECT_NEAR(double(bytes_on(stripes, 7)), double(bytes) / 8, 12.0 * page);
+  EXPECT_NEAR(double(bytes_on(stripes, 7)), double(bytes) / 8, 12.0 * double(page));
+}
+
+TEST(Stripes, LargeGridsAreGoneThroughInBandsOfWholeSlices) {
+  EXPECT_EQ(band_slices({512, 512, 1024}), 1024) << "268 million voxels are one band";
+  EXPECT_EQ(band_slices({1024, 1024, 1024}), 64);
+  EXPECT_EQ(band_slices({1580, 1580, 1580}), 26);
+  EXPECT_EQ(band_slices({20000, 20000, 9}), 1);
+  EXPECT_EQ(planes_of({1024, 1024, 1024}, 3).band, std::size_t(64) << 20);
 }
 
 class Groups : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Groups);
+
+/// For every block how often it is started, and on which GPU.
+struct Started {
+  std::vector<int> times, gpu;
+  explicit Started(const std::vector<DealtBlocks>& all, std::size_t blocks)
+      : times(blocks), gpu(blocks) {
+    for (const DealtBlocks& part : all)
+      for (unsigned b = part.first; b < part.first + part.count; ++b)
+        times.at(b) += 1, gpu.at(b) = part.gpu;
+  }
+};
+
+TEST_P(Groups, EveryBlockIsStartedOnceWhereItsMemoryLies) {
+  if (!GetParam().is_cuda()) GTEST_SKIP() << "blocks are a GPU's";
+  const unsigned gpus = unsigned(GetParam().count);
+  for (const unsigned length : {1u, 2u, 3u, 24u, 100u, 127u})
+    for (const unsigned planes : {1u, 3u})
+      for (const unsigned band : {0u, 7u, 12u, 1000u}) {
+        const Started started(dealt_blocks(ctx, length, planes, band), length * planes);
+        EXPECT_EQ(started.times, std::vector<int>(length * planes, 1))
+            << length << " blocks in " << planes << " planes, bands of " << band;
+      }
+  const Started whole(dealt_blocks(ctx, 12 * gpus, 2, 0), 24 * gpus);
+  EXPECT_EQ(whole.gpu[0], 0);
+  EXPECT_EQ(whole.gpu[12 * gpus - 1], int(gpus) - 1);
+  EXPECT_EQ(whole.gpu[12 * gpus], 0) << "the second plane";
+  const Started bands(dealt_blocks(ctx, 12 * gpus, 1, 2 * gpus), 12 * gpus);
+  for (unsigned b = 0; b < 12 * gpus; ++b) EXPECT_EQ(bands.gpu[b], int(b % (2 * gpus) / 2)) << b;
+}
+
+TEST_P(Groups, ASmallLaunchStaysOnTheFirstGpu) {
+  if (!GetParam().is_cuda()) GTEST_SKIP() << "blocks are a GPU's";
+  const Context usual(GetParam());
+  EXPECT_EQ(dealt_blocks(usual, 100, 3, 10), (std::vector<DealtBlocks>{{0, 0, 300}}));
+}
 
 TEST_P(Groups, MemoryHoldsWhatWasCopiedThereAndIsGivenBack) {
   std::vector<float> values(3 * 12345);
   std::iota(values.begin(), values.end(), 1.0f);
   const std::size_t before = ctx.statistics().bytes_in_use;
   {
-    const Buffer<float> planes(ctx, values, 3);
+    const Buffer<float> planes(ctx, values, Planes{3});
     EXPECT_EQ(planes.clone(ctx).to_host(ctx), values);
-    Buffer<float> zero(ctx, values.size(), 3);
+    Buffer<float> zero(ctx, values.size(), Planes{3});
     zero.fill_zero(ctx);
     EXPECT_EQ(zero.to_host(ctx), std::vector<float>(values.size()));
   }
@@ -71,7 +125,7 @@ TEST_P(Groups, MemoryHoldsWhatWasCopiedThereAndIsGivenBack) {
 TEST_P(Groups, MoreMemoryThanThereIsIsASentence) {
   if (!GetParam().is_cuda()) GTEST_SKIP() << "the host's memory is tested elsewhere";
   try {
-    const Buffer<float> planes(ctx, std::size_t(1) << 45, 3);
+    const Buffer<float> planes(ctx, std::size_t(1) << 45, Planes{3});
     FAIL() << "128 TiB were found";
   } catch (const DeviceError& error) {
     EXPECT_NE(std::string(error.what()).find("MiB more were needed"), std::string::npos)
