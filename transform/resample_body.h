@@ -70,10 +70,10 @@ struct LabelVoteBody {
     }
     std::int32_t best = label[0];
     float most = -1;
-    for (int a = 0; a < 8; ++a) {
+    for (const std::int32_t candidate : label) {
       float votes = 0;
-      for (int b = 0; b < 8; ++b) votes += label[b] == label[a] ? weight[b] : 0.0f;
-      if (votes > most || (votes == most && label[a] < best)) most = votes, best = label[a];
+      for (int b = 0; b < 8; ++b) votes += label[b] == candidate ? weight[b] : 0.0f;
+      if (votes > most || (votes == most && candidate < best)) most = votes, best = candidate;
     }
     out(x, y, z) = best;
   }
