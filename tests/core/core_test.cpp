@@ -96,7 +96,7 @@ TEST_P(Memory, IsCountedAndGivenBack) {
     Buffer<float> buffer(ctx, values);
     EXPECT_EQ(ctx.statistics().bytes_in_use, 4000u);
     Buffer<float> moved = std::move(buffer);
-    EXPECT_EQ(buffer.size(), 0u);
+    EXPECT_EQ(buffer.size(), 0u);  // NOLINT(bugprone-use-after-move): it says so
     EXPECT_EQ(moved.clone(ctx).to_host(ctx), values);
   }
   EXPECT_EQ(ctx.statistics().allocations, before + 2);
