@@ -56,15 +56,18 @@ void deallocate(ContextState& state, void* pointer, std::size_t bytes) noexcept 
   state.statistics.bytes_in_use -= bytes;
   if (state.kind == ContextKind::rehearsing) return;
   if (state.group && state.group->deallocate(pointer)) return;
-  if (state.device.is_cuda())
+  if (!state.device.is_cuda()) return std::free(pointer);
+  try {
+    const CurrentDevice current(state);
     cuda_runtime::deallocate(state.stream, pointer);
-  else
-    std::free(pointer);
+  } catch (const DeviceError&) {  // the GPU is lost, its memory too
+  }
 }
 
 void require_reachable(const ContextState& state, const void* pointer) {
   require(pointer != nullptr, "memory that is lent must not be null");
   if (state.kind == ContextKind::rehearsing || cuda_runtime::device_count() == 0) return;
+  if (state.group && state.group->holds(pointer)) return;
   const int where = cuda_runtime::device_of(pointer),
             wanted = state.device.is_cuda() ? state.device.index : -1;
   const auto name = [](int index) {

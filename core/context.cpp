@@ -7,6 +7,7 @@
 #include <new>
 
 #include <freeflow/core/context_state.h>
+#include <freeflow/core/cuda_mapping.h>
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
 
@@ -23,6 +24,7 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
     return;
   }
   const detail::CurrentDevice current(*this);
+  if (device.count > 1) cuda_mapping::connect(device);
   stream =
       kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
   if (device.count > 1) group = std::make_unique<GpuGroup>(device, stream);
@@ -121,7 +123,12 @@ void Context::copy_on_device(void* target, const void* source, std::size_t bytes
     return;
   }
   const detail::CurrentDevice current(*state_);
-  cuda_runtime::copy(stream(), target, source, bytes);
+  for (std::size_t done = 0, n = 0; done < bytes; done += n) {
+    auto* const to = static_cast<char*>(target) + done;
+    const auto* const from = static_cast<const char*>(source) + done;
+    n = state_->on_one_gpu(from, state_->on_one_gpu(to, bytes - done));
+    cuda_runtime::copy(stream(), to, from, n);
+  }
 }
 
 void Context::fill_zero(void* target, std::size_t bytes) {
@@ -131,7 +138,11 @@ void Context::fill_zero(void* target, std::size_t bytes) {
     return;
   }
   const detail::CurrentDevice current(*state_);
-  cuda_runtime::fill_zero(stream(), target, bytes);
+  for (std::size_t done = 0, n = 0; done < bytes; done += n) {
+    auto* const to = static_cast<char*>(target) + done;
+    n = state_->on_one_gpu(to, bytes - done);
+    cuda_runtime::fill_zero(stream(), to, n);
+  }
 }
 
 }  // namespace freeflow

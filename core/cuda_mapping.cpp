@@ -96,15 +96,24 @@ void unmap_stripes(CUdeviceptr begin, const Stripe* stripes, std::size_t count) 
 
 }  // namespace
 
-void require_peers(const Device& device) {
+void connect(const Device& device) {
   for (int a = device.index; a < device.index + device.count; ++a)
     for (int b = device.index; b < device.index + device.count; ++b) {
-      int reaches = a == b;
-      if (a != b) cuda_check(cudaDeviceCanAccessPeer(&reaches, a, b));
+      if (a == b) continue;
+      int reaches = 0;
+      cuda_check(cudaDeviceCanAccessPeer(&reaches, a, b));
       if (!reaches)
         throw DeviceError(
             "cuda:" + std::to_string(a) + " cannot read the memory of cuda:" + std::to_string(b) +
             ", so one registration cannot be shared by " + device.name() + "; take one GPU");
+      // For memory that is lent by others; what is mapped here or comes from a pool says itself who
+      // reaches it.
+      cuda_runtime::make_current(a);
+      const cudaError_t error = cudaDeviceEnablePeerAccess(b, 0);
+      if (error == cudaErrorPeerAccessAlreadyEnabled)
+        cudaGetLastError();
+      else
+        cuda_check(error);
     }
 }
 
@@ -124,7 +133,10 @@ std::size_t page_bytes(const Device& device) {
 void* map(const Device& device, const std::vector<Stripe>& stripes) {
   const std::size_t bytes = bytes_of(stripes);
   CUdeviceptr begin = 0;
-  if (const CUresult error = driver().reserve(&begin, bytes, 0, 0, 0)) fail(error);
+  if (const CUresult error = driver().reserve(&begin, bytes, 0, 0, 0)) {
+    if (error == CUDA_ERROR_OUT_OF_MEMORY) return nullptr;
+    fail(error);
+  }
   CUdeviceptr at = begin;
   std::size_t mapped = 0;
   CUresult error = CUDA_SUCCESS;
@@ -148,8 +160,7 @@ void* map(const Device& device, const std::vector<Stripe>& stripes) {
   return nullptr;
 }
 
-void unmap(void* pointer, const std::vector<Stripe>& stripes, void* stream) noexcept {
-  cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+void unmap(void* pointer, const std::vector<Stripe>& stripes) noexcept {
   const auto begin = reinterpret_cast<CUdeviceptr>(pointer);
   unmap_stripes(begin, stripes.data(), stripes.size());
   driver().free_addresses(begin, bytes_of(stripes));

@@ -11,13 +11,13 @@
 
 namespace freeflow::cuda_mapping {
 
-/// Throws DeviceError where the device's GPUs cannot read each other's memory.
-void require_peers(const Device&);
+/// Lets the device's GPUs read each other's memory. Throws DeviceError where they cannot.
+void connect(const Device&);
 /// A stripe is a whole number of pages.
 std::size_t page_bytes(const Device&);
 /// Null where the memory does not suffice.
 void* map(const Device&, const std::vector<Stripe>&);
-/// Waits for the stream first.
-void unmap(void* pointer, const std::vector<Stripe>&, void* stream) noexcept;
+/// Nobody must use it any more.
+void unmap(void* pointer, const std::vector<Stripe>&) noexcept;
 
 }  // namespace freeflow::cuda_mapping

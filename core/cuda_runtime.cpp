@@ -145,6 +145,10 @@ void synchronize(void* stream) {
   cuda_check(cudaStreamSynchronize(static_cast<cudaStream_t>(stream)));
 }
 
+void synchronize_quietly(void* stream) noexcept {
+  cudaStreamSynchronize(static_cast<cudaStream_t>(stream));
+}
+
 void copy(void* stream, void* target, const void* source, std::size_t bytes) {
   cuda_check(
       cudaMemcpyAsync(target, source, bytes, cudaMemcpyDefault, static_cast<cudaStream_t>(stream)));

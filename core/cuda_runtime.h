@@ -38,6 +38,7 @@ void deallocate_host(void* pointer) noexcept;
 /// Of the current device, with what the pool holds and nobody uses.
 std::size_t free_bytes(void* pool);
 void synchronize(void* stream);
+void synchronize_quietly(void* stream) noexcept;
 void copy(void* stream, void* target, const void* source, std::size_t bytes);
 void fill_zero(void* stream, void* target, std::size_t bytes);
 }  // namespace cuda_runtime

@@ -21,11 +21,11 @@ requires(Body::blocks_at_once > 0) constexpr int blocks_at_once<Body> = Body::bl
 
 template <class Body>
 __global__ void __launch_bounds__(256, blocks_at_once<Body>)
-    for_each_voxel_kernel(Extent extent, int slices, unsigned first, Body body) {
+    for_each_voxel_kernel(Extent extent, int slices, int first, int last, Body body) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x;
   const int y = blockIdx.y * blockDim.y + threadIdx.y;
   if (x >= extent.x || y >= extent.y) return;
-  const int begin = (first + blockIdx.z) * slices, end = min(begin + slices, extent.z);
+  const int begin = first + blockIdx.z * slices, end = min(begin + slices, last);
 #pragma unroll 1
   for (int z = begin; z < end; ++z) body(x, y, z);
 }
@@ -39,11 +39,12 @@ void for_each_voxel(backend::Cuda cuda, Extent extent, const Body& body) {
   const long long blocks = static_cast<long long>(grid.x) * grid.y * extent.z;
   const int slices =
       std::max<int>(int(std::clamp(blocks / enough_blocks, 1LL, 8LL)), (extent.z + 65534) / 65535);
-  const Dealt layers{unsigned(extent.z + slices - 1) / unsigned(slices), grid.x * grid.y, 1,
-                     unsigned(std::max(1, band_slices(extent) / slices))};
-  for_each_share(cuda, layers, [&](const Share& share, int) {
-    grid.z = share.count;
-    for_each_voxel_kernel<<<grid, block, 0, share.stream>>>(extent, slices, share.first, body);
+  const Dealt dealt{unsigned(extent.z), std::size_t(blocks) / unsigned(slices), 1,
+                    unsigned(band_slices(extent))};
+  for_each_share(cuda, dealt, [&](const Share& share, int) {
+    grid.z = (share.count() + slices - 1) / slices;
+    for_each_voxel_kernel<<<grid, block, 0, share.stream>>>(extent, slices, int(share.first),
+                                                            int(share.end), body);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <freeflow/core/gpu_group.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <freeflow/core/cuda_mapping.h>
 #include <freeflow/core/cuda_runtime.h>
@@ -10,7 +11,6 @@ namespace freeflow {
 
 GpuGroup::GpuGroup(const Device& device, void* first_stream)
     : device_(device), streams_{first_stream} {
-  cuda_mapping::require_peers(device);
   for (int gpu = 0; gpu < device.count; ++gpu) {
     if (gpu > 0) streams_.push_back(cuda_runtime::create_stream(device.index + gpu));
     events_.push_back(cuda_runtime::create_event(device.index + gpu));
@@ -19,51 +19,104 @@ GpuGroup::GpuGroup(const Device& device, void* first_stream)
 }
 
 GpuGroup::~GpuGroup() {
+  give_back_spare();
   for (int gpu = 1; gpu < size(); ++gpu) cuda_runtime::destroy_stream(stream(gpu));
   for (void* event : events_) cuda_runtime::destroy_event(event);
 }
 
 void GpuGroup::make_current(int gpu) const { cuda_runtime::make_current(device_.index + gpu); }
 
-void GpuGroup::make_first_current() const noexcept {
+GpuGroup::Shared::Shared(const GpuGroup& group) : group_(group) {
+  cuda_runtime::record(group.events_[0], group.streams_[0]);
+  for (int gpu = 1; gpu < group.size(); ++gpu)
+    cuda_runtime::wait(group.stream(gpu), group.events_[0]);
+}
+
+GpuGroup::Shared::~Shared() {
+  if (joined_) return;
   try {
-    make_current(0);
-  } catch (const DeviceError&) {  // the GPU is lost: the next call says so
+    join();
+  } catch (const DeviceError&) {  // a GPU is lost: the next call says so
   }
 }
 
-void GpuGroup::fork() const {
-  cuda_runtime::record(events_[0], streams_[0]);
-  for (int gpu = 1; gpu < size(); ++gpu) cuda_runtime::wait(stream(gpu), events_[0]);
-}
-
-void GpuGroup::join() const {
-  for (int gpu = 1; gpu < size(); ++gpu) {
-    cuda_runtime::record(events_[std::size_t(gpu)], stream(gpu));
-    cuda_runtime::wait(streams_[0], events_[std::size_t(gpu)]);
+void GpuGroup::Shared::join() {
+  joined_ = true;
+  group_.make_current(0);
+  for (int gpu = 1; gpu < group_.size(); ++gpu) {
+    void* const event = group_.events_[std::size_t(gpu)];
+    cuda_runtime::record(event, group_.stream(gpu));
+    cuda_runtime::wait(group_.streams_[0], event);
   }
 }
 
 void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
   std::vector<Stripe> stripes =
       stripes_of(bytes, planes, size(), cuda_mapping::page_bytes(device_));
-  void* const pointer = cuda_mapping::map(device_, stripes);
-  if (!pointer) cuda_runtime::throw_out_of_memory(bytes, free_bytes(), device_.name());
   const std::lock_guard lock(turn_);
-  memory_.emplace(pointer, std::move(stripes));
+  // Who had it before was queued before, and whatever is queued next comes after all of that.
+  const auto alike = std::find_if(spare_.begin(), spare_.end(),
+                                  [&](const auto& range) { return range.second == stripes; });
+  if (alike != spare_.end())
+    return const_cast<char*>(memory_.insert(spare_.extract(alike)).position->first);
+  void* pointer = cuda_mapping::map(device_, stripes);
+  if (!pointer && !spare_.empty()) {
+    give_back_spare();
+    pointer = cuda_mapping::map(device_, stripes);
+  }
+  if (!pointer) cuda_runtime::throw_out_of_memory(bytes, free_on_all(), device_.name());
+  memory_.emplace(static_cast<const char*>(pointer), std::move(stripes));
   return pointer;
 }
 
 bool GpuGroup::deallocate(void* pointer) noexcept {
   const std::lock_guard lock(turn_);
-  const auto found = memory_.find(pointer);
+  const auto found = memory_.find(static_cast<const char*>(pointer));
   if (found == memory_.end()) return false;
-  cuda_mapping::unmap(pointer, found->second, streams_[0]);
-  memory_.erase(found);
+  spare_.insert(memory_.extract(found));
   return true;
 }
 
-std::size_t GpuGroup::free_bytes() const {
+void GpuGroup::wait_for_all() const noexcept {
+  for (void* stream : streams_) cuda_runtime::synchronize_quietly(stream);
+}
+
+void GpuGroup::give_back_spare() noexcept {
+  if (spare_.empty()) return;
+  wait_for_all();
+  for (const auto& [begin, stripes] : spare_)
+    cuda_mapping::unmap(const_cast<char*>(begin), stripes);
+  spare_.clear();
+}
+
+const GpuGroup::Range* GpuGroup::range_of(const void* pointer) const {
+  const auto* const at = static_cast<const char*>(pointer);
+  const auto next = memory_.upper_bound(at);
+  if (next == memory_.begin()) return nullptr;
+  const Range& range = *std::prev(next);
+  std::size_t bytes = 0;
+  for (const Stripe& s : range.second) bytes += s.bytes;
+  return at < range.first + bytes ? &range : nullptr;
+}
+
+bool GpuGroup::holds(const void* pointer) const {
+  const std::lock_guard lock(turn_);
+  return range_of(pointer) != nullptr;
+}
+
+std::size_t GpuGroup::on_one_gpu(const void* pointer, std::size_t bytes) const {
+  const std::lock_guard lock(turn_);
+  const Range* const range = range_of(pointer);
+  if (!range) return bytes;
+  std::size_t offset = std::size_t(static_cast<const char*>(pointer) - range->first);
+  for (const Stripe& s : range->second) {
+    if (offset < s.bytes) return std::min(bytes, s.bytes - offset);
+    offset -= s.bytes;
+  }
+  return bytes;
+}
+
+std::size_t GpuGroup::free_on_all() const {
   std::size_t least_free = ~std::size_t(0);
   for (int gpu = 0; gpu < size(); ++gpu) {
     make_current(gpu);
@@ -71,6 +124,14 @@ std::size_t GpuGroup::free_bytes() const {
   }
   make_current(0);
   return least_free * std::size_t(size());
+}
+
+std::size_t GpuGroup::free_bytes() const {
+  const std::lock_guard lock(turn_);
+  std::size_t kept = 0;
+  for (const auto& [begin, stripes] : spare_)
+    for (const Stripe& s : stripes) kept += s.bytes;
+  return free_on_all() + kept;
 }
 
 }  // namespace freeflow

@@ -1,13 +1,13 @@
 // Several GPUs of one machine as one device. A large buffer is one range of addresses whose parts
 // lie on all of them, and each of them reaches the whole through NVLink or PCIe; a large launch is
-// dealt out by blocks, the parts of the grid to the GPUs that hold them. A block computes what it
-// would on one GPU, so the bits are those of one GPU, whatever their number. All work seems to be
-// queued on the first one's stream.
+// dealt out, the parts of the grid to the GPUs that hold them. A voxel is computed as it would be
+// on one GPU, so the bits are those of one GPU, whatever their number. All work seems to be queued
+// on the first one's stream.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <mutex>
-#include <unordered_map>
 #include <vector>
 
 #include <freeflow/core/device.h>
@@ -32,27 +32,48 @@ class GpuGroup {
 
   int size() const { return int(streams_.size()); }
   void* stream(int gpu) const { return streams_[std::size_t(gpu)]; }
-  /// The calling thread's current GPU, on which it launches; the first again without an exception.
+  /// The calling thread's current GPU, on which it launches.
   void make_current(int gpu) const;
-  void make_first_current() const noexcept;
 
-  /// The other GPUs wait for what the first has been given so far.
-  void fork() const;
-  /// The first GPU waits for what the others have been given so far.
-  void join() const;
+  /// While it lives, the GPUs' streams run side by side.
+  class Shared {
+   public:
+    /// The others wait for what the first has been given so far.
+    explicit Shared(const GpuGroup& group);
+    /// After an exception: joins as well as it can.
+    ~Shared();
+    Shared(const Shared&) = delete;
+    /// Makes the first GPU current; it waits for what the others have been given.
+    void join();
+
+   private:
+    const GpuGroup& group_;
+    bool joined_ = false;
+  };
 
   /// Memory on all of them. Throws DeviceError that says how much was asked for and is free.
   void* allocate(std::size_t bytes, const Planes& planes);
-  /// False where the memory is not the group's. Waits until nobody uses it.
+  /// Keeps it for the next that is dealt out alike. False where the memory is not the group's.
   bool deallocate(void* pointer) noexcept;
-  /// What is free on the fullest GPU, times their number.
+  /// How many bytes from there on lie on one GPU, at most `bytes`; all where the memory is not the
+  /// group's.
+  std::size_t on_one_gpu(const void* pointer, std::size_t bytes) const;
+  bool holds(const void* pointer) const;
+  /// What is free on the fullest GPU, times their number, with what is kept.
   std::size_t free_bytes() const;
 
  private:
+  using Range = std::pair<const char* const, std::vector<Stripe>>;
+
+  const Range* range_of(const void* pointer) const;
+  std::size_t free_on_all() const;
+  void wait_for_all() const noexcept;
+  void give_back_spare() noexcept;
+
   Device device_;
   std::vector<void*> streams_, events_;
-  std::mutex turn_;
-  std::unordered_map<void*, std::vector<Stripe>> memory_;
+  mutable std::mutex turn_;
+  std::map<const char*, std::vector<Stripe>> memory_, spare_;
 };
 
 }  // namespace freeflow

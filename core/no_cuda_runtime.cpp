@@ -12,10 +12,10 @@ namespace {
 
 namespace cuda_mapping {
 
-void require_peers(const Device&) { refuse(); }
+void connect(const Device&) { refuse(); }
 std::size_t page_bytes(const Device&) { refuse(); }
 void* map(const Device&, const std::vector<Stripe>&) { refuse(); }
-void unmap(void*, const std::vector<Stripe>&, void*) noexcept {}
+void unmap(void*, const std::vector<Stripe>&) noexcept {}
 
 }  // namespace cuda_mapping
 
@@ -41,6 +41,7 @@ void* allocate_host(std::size_t) { refuse(); }
 void deallocate_host(void*) noexcept {}
 std::size_t free_bytes(void*) { refuse(); }
 void synchronize(void*) { refuse(); }
+void synchronize_quietly(void*) noexcept {}
 void copy(void*, void*, const void*, std::size_t) { refuse(); }
 void fill_zero(void*, void*, std::size_t) { refuse(); }
 

@@ -56,10 +56,12 @@ void reduce(backend::Cuda cuda, std::size_t count, int terms, const Body& body, 
   const auto stream = static_cast<cudaStream_t>(cuda.stream);
   const int chunks = reduction::chunks(count);
   double* const of_chunks = chunks == 1 ? result : partial;
-  for_each_share(cuda, {unsigned(chunks), unsigned(terms)}, [&](const Share& share, int) {
-    reduce_chunks_kernel<<<dim3(share.count, terms), reduction::lanes, 0, share.stream>>>(
-        count, share.first, unsigned(chunks), body, of_chunks);
-  });
+  for_each_share(
+      cuda, {unsigned(chunks), std::size_t(chunks) * unsigned(terms)},
+      [&](const Share& share, int) {
+        reduce_chunks_kernel<<<dim3(share.count(), terms), reduction::lanes, 0, share.stream>>>(
+            count, share.first, unsigned(chunks), body, of_chunks);
+      });
   if (chunks == 1) return;  // 0 + x is x: the second launch would copy
   reduce_partials_kernel<Body><<<terms, reduction::lanes, 0, stream>>>(chunks, partial, result);
   cuda_check(cudaGetLastError());

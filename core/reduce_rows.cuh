@@ -8,10 +8,10 @@ namespace freeflow {
 
 template <class Body>
 __global__ void __launch_bounds__(256)
-    reduce_rows_kernel(Extent extent, int rows, unsigned first, Body body, double* sums) {
+    reduce_rows_kernel(Extent extent, int first, int end, Body body, double* sums) {
   constexpr int lanes = reduction::row_lanes, terms = Body::terms;
-  const int row = (first + blockIdx.x) * blockDim.y + threadIdx.y;
-  if (row >= rows) return;  // the same for a whole warp
+  const int rows = extent.y * extent.z, row = first + blockIdx.x * blockDim.y + threadIdx.y;
+  if (row >= end) return;  // the same for a whole warp
   double lane[terms] = {};
   for (int x = threadIdx.x; x < extent.x; x += lanes) {
     double v[terms];
@@ -29,12 +29,13 @@ __global__ void __launch_bounds__(256)
 
 template <class Body>
 void reduce_rows(backend::Cuda cuda, Extent extent, const Body& body, double* sums) {
-  const int rows = extent.y * extent.z;
   const dim3 block(reduction::row_lanes, 8);
-  const unsigned band = unsigned((std::size_t(band_slices(extent)) * extent.y + 7) / 8);
-  for_each_share(cuda, {unsigned(rows + 7) / 8, 1, 1, band}, [&](const Share& share, int) {
-    reduce_rows_kernel<<<share.count, block, 0, share.stream>>>(extent, rows, share.first, body,
-                                                                sums);
+  const unsigned rows = unsigned(extent.y);  // of a slice
+  const Dealt dealt{unsigned(extent.z), std::size_t(rows) * unsigned(extent.z) / 8, 1,
+                    unsigned(band_slices(extent))};
+  for_each_share(cuda, dealt, [&](const Share& share, int) {
+    reduce_rows_kernel<<<(share.count() * rows + 7) / 8, block, 0, share.stream>>>(
+        extent, int(share.first * rows), int(share.end * rows), body, sums);
   });
 }
 

@@ -1,6 +1,6 @@
-// Launches that several GPUs share (gpu_group.h). A kernel that can be shared takes the number of
-// its first block along the dimension that is dealt out, slices as a rule, and is started once or,
-// for each GPU and plane, with a part of the grid.
+// Launches that several GPUs share (gpu_group.h). What is dealt out are slices, as of the memory. A
+// kernel that can be shared takes the first of its slices, and the one behind its last; it is
+// started once or, for each GPU, plane and band, for a part of them.
 #pragma once
 
 #include <algorithm>
@@ -11,60 +11,49 @@
 
 namespace freeflow {
 
-/// Blocks [first, first + count) along the dimension that is dealt out, for the stream of one GPU,
-/// which is the current one.
+/// Slices [first, end), counted through all planes, for the stream of one GPU, which is the current
+/// one.
 struct Share {
   cudaStream_t stream;
-  unsigned first, count;
+  unsigned first, end;
+  unsigned count() const { return end - first; }
 };
 
-/// planes times length blocks along the dimension that is dealt out, how many blocks there are of
-/// each such number, and how many numbers make a band (0: all of a plane). Every GPU takes the same
-/// part of every band, as of the memory (Planes).
+/// A launch of so many blocks over planes of so many slices, which are gone through in bands (0: in
+/// one). Every GPU takes the same part of every band.
 struct Dealt {
-  unsigned length, others = 1, planes = 1, band = 0;
+  unsigned slices;
+  std::size_t blocks;
+  unsigned planes = 1, band = 0;
 };
 
-namespace detail {
-
-/// Makes the group's first GPU current again at the end of the scope.
-struct BackToFirst {
-  const GpuGroup& group;
-  ~BackToFirst() { group.make_first_current(); }
-};
-
-}  // namespace detail
-
-/// start(Share, gpu) queues a launch of a part of the blocks; gpu counts from 0. The parts run side
-/// by side, after what was queued before and before what is queued next.
+/// start(Share, gpu) queues the launch of a part; gpu counts from 0. The parts run side by side,
+/// after what was queued before and before what is queued next.
 template <class Start>
 void for_each_share(backend::Cuda cuda, const Dealt& dealt, Start&& start) {
   const GpuGroup* const group = cuda.group;
-  const std::size_t blocks = std::size_t(dealt.length) * dealt.others * dealt.planes;
-  if (!group || blocks < group->least.blocks || dealt.length < unsigned(group->size())) {
-    start(Share{static_cast<cudaStream_t>(cuda.stream), 0, dealt.length * dealt.planes}, 0);
+  if (!group || dealt.blocks < group->least.blocks || dealt.slices < unsigned(group->size())) {
+    start(Share{static_cast<cudaStream_t>(cuda.stream), 0, dealt.slices * dealt.planes}, 0);
     cuda_check(cudaGetLastError());
     return;
   }
-  const unsigned gpus = unsigned(group->size()), band = dealt.band > 0 ? dealt.band : dealt.length;
-  group->fork();
-  {
-    const detail::BackToFirst at_end{*group};
-    for (int gpu = 0; gpu < group->size(); ++gpu) {
-      group->make_current(gpu);
-      const auto stream = static_cast<cudaStream_t>(group->stream(gpu));
-      for (unsigned plane = 0; plane < dealt.planes; ++plane)
-        for (unsigned begin = 0; begin < dealt.length; begin += band) {
-          const unsigned length = std::min(band, dealt.length - begin),
-                         low = unsigned(std::size_t(length) * unsigned(gpu) / gpus),
-                         high = unsigned(std::size_t(length) * unsigned(gpu + 1) / gpus);
-          if (high == low) continue;
-          start(Share{stream, plane * dealt.length + begin + low, high - low}, gpu);
-          cuda_check(cudaGetLastError());
-        }
-    }
+  const unsigned gpus = unsigned(group->size()), band = dealt.band > 0 ? dealt.band : dealt.slices;
+  GpuGroup::Shared shared(*group);
+  for (unsigned gpu = 0; gpu < gpus; ++gpu) {
+    group->make_current(int(gpu));
+    const auto stream = static_cast<cudaStream_t>(group->stream(int(gpu)));
+    for (unsigned plane = 0; plane < dealt.planes; ++plane)
+      for (unsigned begin = 0; begin < dealt.slices; begin += band) {
+        const unsigned length = std::min(band, dealt.slices - begin),
+                       first = plane * dealt.slices + begin,
+                       low = unsigned(std::size_t(length) * gpu / gpus),
+                       high = unsigned(std::size_t(length) * (gpu + 1) / gpus);
+        if (high == low) continue;
+        start(Share{stream, first + low, first + high}, int(gpu));
+        cuda_check(cudaGetLastError());
+      }
   }
-  group->join();
+  shared.join();
 }
 
 }  // namespace freeflow

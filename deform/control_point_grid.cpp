@@ -110,7 +110,7 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
   const Extent after_x{grid_.x, lattice_.y, lattice_.z}, after_y{grid_.x, grid_.y, lattice_.z};
   after_x_ = Buffer<float>(ctx, 3 * after_x.count(), planes_of(after_x, 3));
   after_y_ = Buffer<float>(ctx, 3 * after_y.count(), planes_of(after_y, 3));
-  if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size());
+  if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size(), planes_of(after_y, 3));
 }
 
 AxisTaps SplineSampler::taps(int axis) const {
@@ -215,7 +215,7 @@ void SplineSampler::gather_slices(Context& ctx, int first, FieldView<const float
           "the slices do not lie on the spline sampler's grid");
   if (first == 0) ctx.fill_zero(gathered_.data(), gathered_.size() * sizeof(float));
   const int from = first_slices_[first], to = first_slices_[first + n.z - 1] + 4;
-  for_each_voxel(ctx, Extent{n.x * n.y, to - from, 3},
+  for_each_voxel(ctx, Extent{n.x * n.y, 3, to - from},
                  GatherSlicesBody{per_voxel.data, gathered_.data(), taps(2), first, n.z, from,
                                   lattice_.z, n.x * n.y});
 }

@@ -12,9 +12,9 @@ namespace {
 
 constexpr int evaluated_run = 8, gathered_run = 4, threads = 128;
 
-/// Of a part of the grid: along the axis, and of the stack.
-struct FirstBlock {
-  unsigned run, outer;
+/// What a launch computes: outputs [first, end) along the axis, of the stack from `outer` on.
+struct Part {
+  int first, end, outer;
 };
 
 __device__ float component_scale(const Vec3f& scale, int component) {
@@ -22,15 +22,15 @@ __device__ float component_scale(const Vec3f& scale, int component) {
 }
 
 __global__ void __launch_bounds__(threads)
-    interpolate_runs_kernel(InterpolateAxisBody b, FirstBlock first) {
-  const int x = blockIdx.x * threads + threadIdx.x, outer = first.outer + blockIdx.z;
+    interpolate_runs_kernel(InterpolateAxisBody b, Part part) {
+  const int x = blockIdx.x * threads + threadIdx.x, outer = part.outer + int(blockIdx.z);
   if (x >= b.inner) return;
   const float scale = component_scale(b.scale, outer / b.outer_per_component);
   const std::size_t inner = b.inner;
   const float* in = b.in + std::size_t(outer) * b.in_size * inner + x;
   float* out = b.out + std::size_t(outer) * b.out_size * inner + x;
-  const int begin = (first.run + blockIdx.y) * evaluated_run,
-            end = min(begin + evaluated_run, b.out_size);
+  const int begin = part.first + int(blockIdx.y) * evaluated_run,
+            end = min(begin + evaluated_run, part.end);
   int cell = -1;
   float c[4] = {};
   for (int i = begin; i < end; ++i) {
@@ -45,12 +45,12 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-__global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b, FirstBlock first) {
-  const int x = blockIdx.x * threads + threadIdx.x, outer = first.outer + blockIdx.z;
+__global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b, Part part) {
+  const int x = blockIdx.x * threads + threadIdx.x, outer = part.outer + int(blockIdx.z);
   if (x >= b.inner) return;
   const std::size_t inner = b.inner;
-  const int first_output = (first.run + blockIdx.y) * gathered_run,
-            last_output = min(first_output + gathered_run, b.out_size) - 1;
+  const int first_output = part.first + int(blockIdx.y) * gathered_run,
+            last_output = min(first_output + gathered_run, part.end) - 1;
   const int begin = b.taps.begin[first_output], end = b.taps.begin[last_output + 4];
   const float* v = b.in + (std::size_t(outer) * b.in_size + begin) * inner + x;
   float sum[gathered_run] = {};
@@ -71,25 +71,25 @@ __global__ void __launch_bounds__(threads) gather_runs_kernel(GatherAxisBody b, 
 }
 
 template <class Body>
-void launch_runs(backend::Cuda cuda, void (*kernel)(Body, FirstBlock), const Body& body, int run,
+void launch_runs(backend::Cuda cuda, void (*kernel)(Body, Part), const Body& body, int run,
                  int outers) {
-  dim3 grid((body.inner + threads - 1) / threads, (body.out_size + run - 1) / run, outers);
-  if (body.outer_per_component == 1) {  // the z axis: runs lie along it
-    const int slices = band_slices({body.inner, 1, body.out_size});
-    const Dealt runs{grid.y, grid.x * grid.z, 1, unsigned(std::max(1, slices / run))};
-    for_each_share(cuda, runs, [&](const Share& share, int) {
-      grid.y = share.count;
-      kernel<<<grid, threads, 0, share.stream>>>(body, FirstBlock{share.first, 0});
-    });
-  } else {
-    const unsigned slices = unsigned(body.outer_per_component);
-    const int band = band_slices({body.inner, body.out_size, int(slices)});
-    const Dealt stack{slices, grid.x * grid.y, grid.z / slices, unsigned(band)};
-    for_each_share(cuda, stack, [&](const Share& share, int) {
-      grid.z = share.count;
-      kernel<<<grid, threads, 0, share.stream>>>(body, FirstBlock{0, share.first});
-    });
-  }
+  const bool along_z = body.outer_per_component == 1;
+  const auto runs = [&](int outputs) { return unsigned(outputs + run - 1) / unsigned(run); };
+  dim3 grid((body.inner + threads - 1) / threads, runs(body.out_size), outers);
+  // Slices are outputs along z, or those of the stack of components.
+  const Extent slices = along_z ? Extent{body.inner, 1, body.out_size}
+                                : Extent{body.inner, body.out_size, body.outer_per_component};
+  const Dealt dealt{unsigned(slices.z), std::size_t(grid.x) * grid.y * grid.z,
+                    along_z ? 1u : unsigned(outers / slices.z), unsigned(band_slices(slices))};
+  for_each_share(cuda, dealt, [&](const Share& share, int) {
+    const int first = int(share.first), end = int(share.end);
+    if (along_z)
+      grid.y = runs(end - first);
+    else
+      grid.z = share.count();
+    kernel<<<grid, threads, 0, share.stream>>>(
+        body, along_z ? Part{first, end, 0} : Part{0, body.out_size, first});
+  });
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ struct GatherSlicesBody {
   AxisTaps taps;
   int first_voxel, slices, first_output, out_size, inner;
 
-  FREEFLOW_HD void operator()(int x, int k, int component) const {
+  FREEFLOW_HD void operator()(int x, int component, int k) const {
     const int j = first_output + k, end_of_slab = first_voxel + slices;
     const int begin = taps.begin[j] > first_voxel ? taps.begin[j] : first_voxel,
               end = taps.begin[j + 4] < end_of_slab ? taps.begin[j + 4] : end_of_slab;

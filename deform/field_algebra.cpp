@@ -10,10 +10,8 @@ namespace freeflow {
 
 namespace {
 
-Extent all_planes(const DisplacementField& u) {
-  return {u.extent().x, u.extent().y, 3 * u.extent().z};
-}
-Extent all_planes(const Volume<float>& v) { return v.extent(); }
+int planes_in(const DisplacementField&) { return 3; }
+int planes_in(const Volume<float>&) { return 1; }
 
 template <class Values>
 Values combine(Context& ctx, double a, const Values& x, double b, const Values* y) {
@@ -24,11 +22,16 @@ Values combine(Context& ctx, double a, const Values& x, double b, const Values* 
             "the two do not share a grid: resample one to the other's");
   }
   Values out(ctx, x.geometry());
-  const Extent n = all_planes(out);
-  for_each_voxel(
-      ctx, n,
-      LinearCombinationBody{
-          x.view().data, y ? y->view().data : nullptr, float(a), float(b), {out.view().data, n}});
+  const Extent n = out.extent();
+  for (std::size_t plane = 0; plane < std::size_t(planes_in(out)); ++plane) {
+    const std::size_t first = plane * n.count();
+    for_each_voxel(ctx, n,
+                   LinearCombinationBody{x.view().data + first,
+                                         y ? y->view().data + first : nullptr,
+                                         float(a),
+                                         float(b),
+                                         {out.view().data + first, n}});
+  }
   return out;
 }
 

@@ -114,12 +114,12 @@ __device__ void load_eight(const float* aligned, float (&w)[8]) {
 /// Weights lie between zeros: what lies outside a window counts 0 times.
 template <bool along_x>
 __global__ void __launch_bounds__(32 * separable_warps)
-    separable_kernel(SeparableLines body, unsigned first_bundle, unsigned first_segment) {
+    separable_kernel(SeparableLines body, unsigned first_bundle, int first, int last) {
   extern __shared__ float4 memory[];
   using Lines = Bundle<along_x, 32>;
   const Lines bundle(body.lines, first_bundle + blockIdx.x);
-  const int length = body.lines.extent[body.lines.axis],
-            begin = (first_segment + blockIdx.y) * segment, end = min(begin + segment, length);
+  const int length = body.lines.extent[body.lines.axis], begin = first + int(blockIdx.y) * segment,
+            end = min(begin + segment, last);
   const int radius = body.radius, window = in_eights(2 * radius + outputs);
   float *const weights = reinterpret_cast<float*>(memory), *const tile = weights + window + 8;
   for (int k = threadIdx.x; k < window + 8; k += blockDim.x)
@@ -238,21 +238,20 @@ void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
             length = body.lines.extent[body.lines.axis];
   const std::size_t bytes =
       sizeof(float) * (window + 8 + (segment - outputs + window) * Bundle<true, 32>::pitch);
-  const unsigned bundles = bundles_of(body.lines, 1, 32), of_planes = unsigned(planes),
-                 segments = unsigned(length + segment - 1) / segment;
   const auto kernel = body.lines.axis == 0 ? separable_kernel<true> : separable_kernel<false>;
+  const Extent n = body.lines.extent;
   const bool along_z = body.lines.axis == 2;
-  const unsigned slices = unsigned(band_slices(body.lines.extent));
-  const Dealt dealt =
-      along_z
-          ? Dealt{segments, bundles * of_planes, 1, std::max(1u, slices / segment)}
-          : Dealt{bundles, segments, of_planes, bundles / unsigned(body.lines.extent.z) * slices};
+  const auto segments = [&](int outputs) { return unsigned(outputs + segment - 1) / segment; };
+  const unsigned bundles = bundles_of(body.lines, planes, 32),
+                 of_slice = along_z ? 0 : bundles / unsigned(planes * n.z);
+  const Dealt dealt{unsigned(n.z), std::size_t(bundles) * segments(length),
+                    along_z ? 1u : unsigned(planes), unsigned(band_slices(n))};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     allow_shared_memory(kernel);
-    const dim3 grid =
-        along_z ? dim3(bundles * of_planes, share.count) : dim3(share.count, segments);
-    kernel<<<grid, 32 * separable_warps, bytes, share.stream>>>(body, along_z ? 0 : share.first,
-                                                                along_z ? share.first : 0);
+    const int first = along_z ? int(share.first) : 0, last = along_z ? int(share.end) : length;
+    const dim3 grid(along_z ? bundles : share.count() * of_slice, segments(last - first));
+    kernel<<<grid, 32 * separable_warps, bytes, share.stream>>>(body, share.first * of_slice, first,
+                                                                last);
   });
 }
 
@@ -264,14 +263,16 @@ void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
       sizeof(float) * 2 * Bundle<true, recursive_lanes>::pitch * body.lines.extent[body.lines.axis];
   if (bytes <= std::size_t(most_shared)) {
     const auto kernel = body.lines.axis == 0 ? recursive_kernel<true> : recursive_kernel<false>;
+    // Lines along z belong to all slices: they are dealt out by rows.
     const Extent n = body.lines.extent;
-    const unsigned bundles = bundles_of(body.lines, 1, recursive_lanes),
-                   slices = unsigned(band_slices(n));
-    const Dealt dealt{bundles, 1, unsigned(planes),
-                      body.lines.axis == 2 ? 0 : bundles / unsigned(n.z) * slices};
+    const bool along_z = body.lines.axis == 2;
+    const unsigned bundles = bundles_of(body.lines, planes, recursive_lanes),
+                   slices = unsigned(along_z ? n.y : n.z), of_slice = bundles / (planes * slices);
+    const Dealt dealt{slices, bundles, unsigned(planes), along_z ? 0 : unsigned(band_slices(n))};
     for_each_share(cuda, dealt, [&](const Share& share, int) {
       allow_shared_memory(kernel);
-      kernel<<<share.count, recursive_threads, bytes, share.stream>>>(body, share.first);
+      kernel<<<share.count() * of_slice, recursive_threads, bytes, share.stream>>>(
+          body, share.first * of_slice);
     });
   } else {
     const int groups = body.lines.groups(planes);

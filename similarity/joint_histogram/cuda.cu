@@ -32,9 +32,9 @@ void count_joint(backend::Cuda cuda, HistogramScheme scheme, const Counting& cou
 
 std::size_t scratch_bytes(backend::Cuda cuda, HistogramScheme scheme, const HistogramShape& shape,
                           std::size_t max_count) {
-  // Partial histograms of every GPU.
-  const std::size_t gpus = cuda.group ? std::size_t(cuda.group->size()) : 1;
-  return gpus * entry(scheme).scratch_bytes(shape, max_count);
+  const CudaScheme& chosen = entry(scheme);
+  const bool shared = cuda.group && &chosen == &shared_atomic_scheme;  // which all GPUs count by
+  return chosen.scratch_bytes(shape, max_count) * std::size_t(shared ? cuda.group->size() : 1);
 }
 
 template void for_each_voxel(backend::Cuda, Extent, const FixedWindowBody&);

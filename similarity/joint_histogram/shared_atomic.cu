@@ -11,6 +11,8 @@
 // weighted additions to one word serialise. Bound: the images read once; or the shared atomics,
 // about 4 cycles per warp each (twice as many where two blocks share the rows, 4 or 8 per voxel for
 // weights).
+#include <algorithm>
+
 #include <freeflow/similarity/joint_histogram/samples.cuh>
 
 namespace freeflow {
@@ -224,14 +226,14 @@ template <class Kernel, class Source, class T>
 void launch(backend::Cuda cuda, Kernel kernel, const Plan& plan, const Source& source,
             const Counting& c, T* partial) {
   constexpr unsigned each = 256;  // tiles that stay together
-  const unsigned tiles = source.tiles();
+  const unsigned tiles = source.tiles(), groups = (tiles + each - 1) / each;
+  const std::size_t blocks = std::size_t(tiles) * Source::vector / 64;  // of 2048 voxels each
   int copies = 0;
-  for_each_share(cuda, {(tiles + each - 1) / each}, [&](const Share& share, int gpu) {
-    const unsigned end = (share.first + share.count) * each;
+  for_each_share(cuda, {groups, blocks}, [&](const Share& share, int gpu) {
     const std::size_t before = std::size_t(gpu) * plan.copies * c.shape.bins();
     allow_shared_memory(kernel);
     kernel<<<plan.grid(), plan.threads, plan.shared_bytes, share.stream>>>(
-        source, Tiles{share.first * each, end < tiles ? end : tiles}, plan.rows, c.shape,
+        source, Tiles{share.first * each, std::min(share.end * each, tiles)}, plan.rows, c.shape,
         partial + before);
     copies += plan.copies;
   });

@@ -17,7 +17,7 @@ cudaMemPool_t pool() {
 }
 }  // namespace
 
-void require_peers(const Device&) {}
+void connect(const Device&) {}
 std::size_t page_bytes(const Device&) { return 512; }
 
 void* map(const Device&, const std::vector<Stripe>& stripes) {
@@ -28,8 +28,6 @@ void* map(const Device&, const std::vector<Stripe>& stripes) {
                                                                                   : nullptr;
 }
 
-void unmap(void* pointer, const std::vector<Stripe>&, void*) noexcept {
-  cudaFreeAsync(pointer, nullptr);
-}
+void unmap(void* pointer, const std::vector<Stripe>&) noexcept { cudaFreeAsync(pointer, nullptr); }
 
 }  // namespace freeflow::cuda_mapping

@@ -11,6 +11,7 @@
 #include <freeflow/core/context.h>
 #include <freeflow/core/context_state.h>
 #include <freeflow/core/device.h>
+#include <freeflow/core/error.h>
 
 namespace freeflow::test {
 
@@ -19,11 +20,22 @@ inline bool cuda_required() {
   return value && std::string(value) == "1";
 }
 
+/// Not all GPUs of a machine reach each other's memory.
+inline bool can_be_used(const Device& device) {
+  try {
+    const Context ctx(device);
+    return true;
+  } catch (const DeviceError&) {
+    return false;
+  }
+}
+
 inline std::vector<Device> devices_to_test() {
   std::vector<Device> devices = available_devices();
   const int gpus = int(devices.size()) - 1;
   if (devices.size() > 2) devices.resize(2);
-  if (gpus > 1) devices.push_back({Device::Kind::cuda, 0, gpus < 3 ? gpus : 3});
+  const Device together{Device::Kind::cuda, 0, gpus < 3 ? gpus : 3};
+  if (gpus > 1 && can_be_used(together)) devices.push_back(together);
   if (cuda_required() && devices.size() < 2)
     devices.push_back({Device::Kind::cuda, 0});  // constructing its context fails the test
   return devices;
