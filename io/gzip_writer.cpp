@@ -6,14 +6,11 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <new>
 
 #include <freeflow/core/error.h>
 #include <freeflow/core/parallel_errors.h>
-#include <freeflow/io/write_error.h>
 
 namespace freeflow {
 
@@ -98,24 +95,19 @@ void deflate_chunk(const unsigned char* bytes, std::size_t count, int level,
   store(bytes, count, out);
 }
 
+/// Before there is a file.
+int checked(int level) {
+  require(level >= Compression::fastest && level <= Compression::smallest,
+          "Compression::level must lie between 1 and 9");
+  return level;
+}
+
 }  // namespace
 
 GzipWriter::GzipWriter(const std::string& path, const Compression& compression)
-    : path_(path), temporary_(path + ".tmp"),
-      threads_(compression.threads > 0 ? compression.threads : omp_get_max_threads()),
-      level_(compression.level), out_(temporary_, std::ios::binary),
-      chunks_(4 * std::size_t(threads_)) {
-  require(level_ >= Compression::fastest && level_ <= Compression::smallest,
-          "Compression::level must lie between 1 and 9");
-  if (!out_) fail_writing(path_, errno);
+    : threads_(compression.threads > 0 ? compression.threads : omp_get_max_threads()),
+      level_(checked(compression.level)), out_(path), chunks_(4 * std::size_t(threads_)) {
   out_.write("\x1f\x8b\x08\0\0\0\0\0\x04\x03", 10);  // deflate, no name, no time, fastest, Unix
-}
-
-GzipWriter::~GzipWriter() {
-  if (temporary_.empty()) return;
-  out_.close();
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
 }
 
 std::size_t GzipWriter::batch_bytes() const { return chunks_.size() * chunk_bytes; }
@@ -138,13 +130,11 @@ void GzipWriter::deflate(const unsigned char* bytes, std::size_t count, const Ch
     crc[i] = crc32_gzip_refl(0, bytes + begin, n);
   });
   for (std::size_t i = 0; i < chunks; ++i) {
-    out_.write(reinterpret_cast<const char*>(chunks_[i].data()),
-               std::streamsize(chunks_[i].size()));
+    out_.write(chunks_[i].data(), chunks_[i].size());
     const std::size_t n = std::min(chunk_bytes, count - i * chunk_bytes);
     crc_ = std::uint32_t(crc32_combine(crc_, crc[i], z_off_t(n)));
   }
   total_ += count;
-  if (!out_) fail_cut_short(path_, temporary_);
 }
 
 void GzipWriter::write(const void* data, std::size_t count) {
@@ -187,13 +177,8 @@ void GzipWriter::close() {
   std::string end = {'\x03', '\0'};  // a last block of nothing
   for (const std::uint32_t value : {crc_, std::uint32_t(total_)})
     for (int shift = 0; shift < 32; shift += 8) end += char(value >> shift & 255);
-  out_.write(end.data(), std::streamsize(end.size()));
+  out_.write(end.data(), end.size());
   out_.close();
-  if (!out_) fail_cut_short(path_, temporary_);
-  std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error) fail_writing(path_, error.value());
-  temporary_.clear();
 }
 
 }  // namespace freeflow

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include <freeflow/io/compression.h>
+#include <freeflow/io/output_file.h>
 
 namespace freeflow {
 
@@ -19,12 +19,9 @@ using ByteMaker = std::function<void(std::size_t offset, std::size_t count, unsi
 
 class GzipWriter {
  public:
-  /// Writes under a temporary name beside `path` until close(). Throws InvalidArgument for an
-  /// unknown level, IoError.
+  /// The file appears at close() (output_file.h). Throws InvalidArgument for an unknown level,
+  /// IoError.
   explicit GzipWriter(const std::string& path, const Compression& compression = {});
-  /// Without close(): removes what was written.
-  ~GzipWriter();
-  GzipWriter(const GzipWriter&) = delete;
   GzipWriter& operator=(const GzipWriter&) = delete;
 
   /// The next bytes. Throws IoError when the disk is full.
@@ -41,9 +38,8 @@ class GzipWriter {
   void in_parallel(std::size_t count, const ChunkMaker& of_chunk) const;
   std::size_t batch_bytes() const;
 
-  std::string path_, temporary_;
   int threads_, level_;
-  std::ofstream out_;
+  OutputFile out_;
   std::unique_ptr<unsigned char[]> pending_;        // a batch, or none
   std::size_t filled_ = 0;                          // less than all of it
   std::vector<std::vector<unsigned char>> chunks_;  // of the batch, deflated

@@ -1,12 +1,12 @@
 #include <freeflow/io/nifti_writer.h>
 
+#include <omp.h>
+
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
-#include <filesystem>
-#include <vector>
 
+#include <freeflow/core/parallel_errors.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/write_error.h>
 
@@ -93,58 +93,48 @@ std::string nifti_header_bytes(const Geometry& grid, const NiftiLayout& layout) 
 
 NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const NiftiLayout& layout,
                          const Compression& compression)
-    : path_(path) {
+    : threads_(compression.threads > 0 ? compression.threads : omp_get_max_threads()) {
   grid.validate("the grid to write");
   const int longest = std::max({grid.extent.x, grid.extent.y, grid.extent.z,
                                 *std::max_element(layout.size.begin(), layout.size.end())});
   if (longest > 32767)
     fail_writing(path, "NIfTI-1 holds at most 32767 voxels along a side; write .mha or .nrrd");
-  if (has_extension(path, ".nii.gz")) {
+  if (has_extension(path, ".nii.gz"))
     compressed_ = std::make_unique<GzipWriter>(path, compression);
-  } else {
-    temporary_ = path + ".tmp";
-    plain_.open(temporary_, std::ios::binary);
-    if (!plain_) {
-      temporary_.clear();
-      fail_writing(path, errno);
-    }
-  }
+  else
+    plain_ = std::make_unique<OutputFile>(path);
   const std::string header = nifti_header_bytes(grid, layout);
   write(header.data(), header.size());
 }
 
-NiftiWriter::~NiftiWriter() {
-  if (temporary_.empty()) return;
-  plain_.close();
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
-}
-
 void NiftiWriter::write(const void* bytes, std::size_t count) {
-  if (compressed_) return compressed_->write(bytes, count);
-  plain_.write(static_cast<const char*>(bytes), std::streamsize(count));
-  if (!plain_) fail_cut_short(path_, temporary_);
+  if (compressed_)
+    compressed_->write(bytes, count);
+  else
+    plain_->write(bytes, count);
 }
 
 void NiftiWriter::write_made(std::size_t count, const ByteMaker& make) {
   if (compressed_) return compressed_->write_made(count, make);
   constexpr std::size_t piece = 1 << 20;
-  std::vector<unsigned char> made(std::min(count, piece));
-  for (std::size_t offset = 0; offset < count; offset += piece) {
-    const std::size_t n = std::min(piece, count - offset);
-    make(offset, n, made.data());
-    write(made.data(), n);
+  const std::size_t batch = std::min(count, 4 * piece * std::size_t(threads_));
+  const auto made = std::make_unique_for_overwrite<unsigned char[]>(batch);
+  for (std::size_t offset = 0; offset < count; offset += batch) {
+    const std::size_t n = std::min(batch, count - offset);
+    ParallelErrors errors;
+#pragma omp parallel for schedule(dynamic) num_threads(threads_)
+    for (std::size_t begin = 0; begin < n; begin += piece)
+      errors.run([&] { make(offset + begin, std::min(piece, n - begin), made.get() + begin); });
+    errors.rethrow();
+    write(made.get(), n);
   }
 }
 
 void NiftiWriter::close() {
-  if (compressed_) return compressed_->close();
-  plain_.close();
-  if (!plain_) fail_cut_short(path_, temporary_);
-  std::error_code error;
-  std::filesystem::rename(temporary_, path_, error);
-  if (error) fail_writing(path_, error.value());
-  temporary_.clear();
+  if (compressed_)
+    compressed_->close();
+  else
+    plain_->close();
 }
 
 }  // namespace freeflow

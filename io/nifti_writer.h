@@ -2,12 +2,12 @@
 #pragma once
 
 #include <array>
-#include <fstream>
 #include <memory>
 #include <string>
 
 #include <freeflow/core/geometry.h>
 #include <freeflow/io/gzip_writer.h>
+#include <freeflow/io/output_file.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
@@ -36,7 +36,6 @@ class NiftiWriter {
   /// hold and for a path that cannot be written to.
   NiftiWriter(const std::string& path, const Geometry& geometry, const NiftiLayout& layout,
               const Compression& compression = {});
-  ~NiftiWriter();
 
   /// The next bytes of the voxels. Throws IoError when the disk is full.
   void write(const void* bytes, std::size_t count);
@@ -45,9 +44,9 @@ class NiftiWriter {
   void close();
 
  private:
-  std::string path_, temporary_;
   std::unique_ptr<GzipWriter> compressed_;
-  std::ofstream plain_;
+  std::unique_ptr<OutputFile> plain_;
+  int threads_;
 };
 
 }  // namespace freeflow

@@ -37,6 +37,22 @@ TEST(FieldFile, NiftiBytesAreThoseOfItk) {
   }
 }
 
+TEST(FieldFile, ALargePlainFileHoldsTheBytesOfACompressedOne) {
+  const TemporaryFolder folder;
+  const Extent extent{129, 121, 65};  // 12 MB, made in several batches, the last of them a part
+  const Geometry grid = oblique_grid(extent);
+  const std::vector<float> planes = random_values(3 * extent.count(), -4, 4);
+  for (const int threads : {1, 3})
+    write_displacement(folder / ("field" + std::to_string(threads) + ".nii"), grid, planes,
+                       Compression(threads));
+  write_displacement(folder / "field.nii.gz", grid, planes);
+  const std::string bytes = read_bytes(folder / "field1.nii");
+  ASSERT_EQ(bytes.size(), 352 + 12 * extent.count());
+  EXPECT_EQ(bytes, read_bytes(folder / "field3.nii"));
+  EXPECT_EQ(read_displacement(folder / "field1.nii").planes,
+            read_displacement(folder / "field.nii.gz").planes);
+}
+
 class FieldFormats : public testing::TestWithParam<const char*> {};
 
 TEST_P(FieldFormats, RoundTrip) {
