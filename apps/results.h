@@ -17,7 +17,7 @@ class ResultFiles {
  public:
   /// `outputs` must outlive it. field_factor: fields are written on every field_factor-th voxel of
   /// each axis.
-  ResultFiles(const Outputs& outputs, const Compression& compression, int field_factor)
+  ResultFiles(const Outputs& outputs, const Compression& compression, int field_factor = 1)
       : outputs_(outputs), compression_(compression), field_factor_(field_factor) {}
 
   /// Nothing where the name is empty. Waits for the device, not for the disk. Throws as FileWriter
