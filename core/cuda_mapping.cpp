@@ -97,24 +97,30 @@ void unmap_stripes(CUdeviceptr begin, const Stripe* stripes, std::size_t count) 
 }  // namespace
 
 void connect(const Device& device) {
-  for (int a = device.index; a < device.index + device.count; ++a)
-    for (int b = device.index; b < device.index + device.count; ++b) {
-      if (a == b) continue;
-      int reaches = 0;
-      cuda_check(cudaDeviceCanAccessPeer(&reaches, a, b));
-      if (!reaches)
-        throw DeviceError(
-            "cuda:" + std::to_string(a) + " cannot read the memory of cuda:" + std::to_string(b) +
-            ", so one registration cannot be shared by " + device.name() + "; take one GPU");
-      // For memory that is lent by others; what is mapped here or comes from a pool says itself who
-      // reaches it.
-      cuda_runtime::make_current(a);
-      const cudaError_t error = cudaDeviceEnablePeerAccess(b, 0);
-      if (error == cudaErrorPeerAccessAlreadyEnabled)
-        cudaGetLastError();
-      else
-        cuda_check(error);
-    }
+  const auto for_each_pair = [&](const auto& f) {
+    for (int a = device.index; a < device.index + device.count; ++a)
+      for (int b = device.index; b < device.index + device.count; ++b)
+        if (a != b) f(a, b);
+  };
+  for_each_pair([&](int a, int b) {
+    int reaches = 0;
+    cuda_check(cudaDeviceCanAccessPeer(&reaches, a, b));
+    if (!reaches)
+      throw DeviceError(
+          "cuda:" + std::to_string(a) + " cannot read the memory of cuda:" + std::to_string(b) +
+          ", so one registration cannot be shared by " + device.name() + "; take one GPU");
+  });
+  // For memory that is lent by others; what is mapped here or comes from a pool says itself who
+  // reaches it.
+  for_each_pair([&](int a, int b) {
+    cuda_runtime::make_current(a);
+    const cudaError_t error = cudaDeviceEnablePeerAccess(b, 0);
+    if (error == cudaErrorPeerAccessAlreadyEnabled)
+      cudaGetLastError();
+    else
+      cuda_check(error);
+  });
+  cuda_runtime::make_current(device.index);
 }
 
 std::size_t page_bytes(const Device& device) {

@@ -11,7 +11,8 @@
 
 namespace freeflow::cuda_mapping {
 
-/// Lets the device's GPUs read each other's memory. Throws DeviceError where they cannot.
+/// Lets the device's GPUs read each other's memory, and makes the first current. Throws DeviceError
+/// where they cannot.
 void connect(const Device&);
 /// A stripe is a whole number of pages.
 std::size_t page_bytes(const Device&);

@@ -95,12 +95,11 @@ void destroy_pool(void* pool) noexcept { cudaMemPoolDestroy(static_cast<cudaMemP
 
 void destroy_stream(void* stream) noexcept { cudaStreamDestroy(static_cast<cudaStream_t>(stream)); }
 
-void throw_out_of_memory(std::size_t bytes, std::size_t free_bytes, const std::string& device) {
+void throw_out_of_memory(std::size_t bytes, const std::string& free) {
   throw DeviceError("out of GPU memory: " + std::to_string((bytes >> 20) + 1) +
-                    " MiB more were needed, " + std::to_string(free_bytes >> 20) +
-                    " MiB are free on " + device +
-                    "; close other programs, take more GPUs or the CPU, or resample the images to "
-                    "a coarser grid");
+                    " MiB more were needed, " + free +
+                    " MiB are free; close other programs, take more GPUs or the CPU, or resample "
+                    "the images to a coarser grid");
 }
 
 void* allocate(void* pool, void* stream, std::size_t bytes) {
@@ -111,7 +110,8 @@ void* allocate(void* pool, void* stream, std::size_t bytes) {
     cudaGetLastError();
     std::size_t free_bytes = 0, total = 0;
     cudaMemGetInfo(&free_bytes, &total);
-    throw_out_of_memory(bytes, free_bytes, "the GPU");
+    throw_out_of_memory(bytes,
+                        std::to_string(free_bytes >> 20) + " of " + std::to_string(total >> 20));
   }
   cuda_check(error);
   return pointer;

@@ -29,9 +29,8 @@ void destroy_pool(void* pool) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.
 void* allocate(void* pool, void* stream, std::size_t bytes);
 void deallocate(void* stream, void* pointer) noexcept;
-/// Throws DeviceError that says so.
-[[noreturn]] void throw_out_of_memory(std::size_t bytes, std::size_t free_bytes,
-                                      const std::string& device);
+/// Throws DeviceError that says so; `free`: how many MiB are free.
+[[noreturn]] void throw_out_of_memory(std::size_t bytes, const std::string& free);
 /// Page-locked host memory.
 void* allocate_host(std::size_t bytes);
 void deallocate_host(void* pointer) noexcept;

@@ -64,7 +64,7 @@ void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
     give_back_spare();
     pointer = cuda_mapping::map(device_, stripes);
   }
-  if (!pointer) cuda_runtime::throw_out_of_memory(bytes, free_on_all(), device_.name());
+  if (!pointer) cuda_runtime::throw_out_of_memory(bytes, std::to_string(free_on_all() >> 20));
   memory_.emplace(static_cast<const char*>(pointer), std::move(stripes));
   return pointer;
 }

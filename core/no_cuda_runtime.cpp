@@ -36,7 +36,7 @@ void* create_pool(int, int) { refuse(); }
 void destroy_pool(void*) noexcept {}
 void* allocate(void*, void*, std::size_t) { refuse(); }
 void deallocate(void*, void*) noexcept {}
-void throw_out_of_memory(std::size_t, std::size_t, const std::string&) { refuse(); }
+void throw_out_of_memory(std::size_t, const std::string&) { refuse(); }
 void* allocate_host(std::size_t) { refuse(); }
 void deallocate_host(void*) noexcept {}
 std::size_t free_bytes(void*) { refuse(); }
