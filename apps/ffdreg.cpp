@@ -52,6 +52,7 @@ FfdOptions library_options(const FfdregOptions& o) {
   FfdOptions ffd;
   apply_common(o.common, ffd);
   ffd.spacing = parse_spacing(o.spacing);
+  ffd.with_control_points = parse_outputs(o.common.outputs).lattice;
   ffd.bending = o.bending;
   ffd.log_jacobian = o.log_jacobian;
   ffd.total_variation = o.total_variation;

@@ -105,6 +105,7 @@ FieldSigmas field_sigmas(const FluidregOptions& o) {
 
 void set_steps(const FluidregOptions& o, StepOptions& options) {
   apply_common(o.common, options);
+  require(!parse_outputs(o.common.outputs).lattice, lattice_is_of_ffdreg);
   if (!o.sigma_update.empty()) options.sigma_update = parse_sigma("sigma-update", o.sigma_update);
   options.step = o.step;
   options.smoother =

@@ -196,7 +196,7 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
     start.affine.translation() = center_of_mass(inputs.moving_image(), inputs.moving_mask) -
                                  center_of_mass(inputs.fixed_image(), inputs.fixed_mask);
   } else if (init[0] != "identity") {
-    start = read_transform(init[0]);
+    start = read_transform(init[0], inputs.fixed_image().geometry);
   }
   if (init.size() == 2) {
     require(start.displacement.has_value(),

@@ -93,6 +93,7 @@ LinearOptions library_options(const LinregOptions& o) {
 
 void check(const CommonOptions& o) {
   require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
+  require(!parse_outputs(o.outputs).lattice, lattice_is_of_ffdreg);
   require(o.field_factor == 1, "--field-factor is of ffdreg and fluidreg: linreg writes no field");
   require(o.start == CommonOptions{}.start,
           "--start is of ffdreg and fluidreg; linreg's is --init");

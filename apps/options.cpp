@@ -106,8 +106,12 @@ po::options_description common_options(CommonOptions& v) {
        "depends on the program")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"),
        "for the warped images")  //
-      ("outputs", text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report"),
-       "what is written beside the affine; what nothing asks for is not computed")(
+      ("outputs",
+       text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report,lattice"),
+       "what is written beside the affine; what nothing asks for is not computed. lattice, by "
+       "ffdreg "
+       "where it is named: the control points as ITK's B-spline, PREFIX1BSpline.h5, a thirtieth of "
+       "the field's bytes")(
           "report", text(v.report)->value_name("json|html|both"),
           "the report's form: PREFIXreport.json, or a page to look at, PREFIXreport.html, or both; "
           "regtool report makes the page later")(
@@ -387,6 +391,8 @@ void validate(const CommonOptions& o) {
           "--report '" + o.report + "' is not one of json, html, both");
   require(o.report == "json" || parse_outputs(o.outputs).report,
           "--report " + o.report + " asks for what --outputs leaves out; add report to it");
+  require(o.bids.empty() || !parse_outputs(o.outputs).lattice,
+          "--outputs lattice has no BIDS name; leave out --bids");
   require(o.field_factor >= 1 && o.field_factor <= 8,
           "--field-factor must lie between 1 (every voxel) and 8");
   require(o.compress >= 0 && o.compress <= Compression::smallest,

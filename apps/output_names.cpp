@@ -26,7 +26,8 @@ OutputNames bids_names(const CommonOptions& o, const std::string& extension) {
                     {},
                     {},
                     bids_transform(there, ".json"),
-                    bids_transform(there, ".html")};
+                    bids_transform(there, ".html"),
+                    ""};
   for (std::size_t c = 0; c < o.fixed.size(); ++c) {
     names.warped.push_back(bids_warped(there, o.moving[c], number_of(c)));
     names.inverse_warped.push_back(bids_warped(back, o.fixed[c], number_of(c)));
@@ -37,8 +38,8 @@ OutputNames bids_names(const CommonOptions& o, const std::string& extension) {
 /// As ANTs names them; without fields where these are not named.
 OutputNames plain_names(const CommonOptions& o, const std::string& forward,
                         const std::string& back) {
-  OutputNames names{o.output, "0GenericAffine.mat", forward,      back, {},
-                    {},       "report.json",        "report.html"};
+  OutputNames names{o.output, "0GenericAffine.mat", forward,       back, {},
+                    {},       "report.json",        "report.html", ""};
   for (std::size_t c = 0; c < o.fixed.size(); ++c) {
     names.warped.push_back("Warped" + number_of(c) + ".nii.gz");
     names.inverse_warped.push_back("InverseWarped" + number_of(c) + ".nii.gz");
@@ -52,6 +53,7 @@ OutputNames chosen_of(OutputNames names, const OutputChoice& choice, const std::
   if (!choice.inverse) names.back.clear();
   if (!choice.warped) names.warped.clear();
   if (!choice.inverse_warped) names.inverse_warped.clear();
+  if (!choice.lattice) names.lattice.clear();
   if (!choice.report || report == "html") names.report.clear();
   if (!choice.report || report == "json") names.page.clear();
   return names;
@@ -76,7 +78,9 @@ OutputNames written_of(const OutputNames& names, const CommonOptions& o) {
 
 OutputNames all_nonrigid_names(const CommonOptions& o) {
   if (!o.bids.empty()) return bids_names(o, ".h5");
-  return plain_names(o, "1Warp.nii.gz", "1InverseWarp.nii.gz");
+  OutputNames names = plain_names(o, "1Warp.nii.gz", "1InverseWarp.nii.gz");
+  names.lattice = "1BSpline.h5";
+  return names;
 }
 
 OutputNames all_linear_names(const CommonOptions& o) {
@@ -88,31 +92,31 @@ OutputNames all_linear_names(const CommonOptions& o) {
 }  // namespace
 
 OutputChoice parse_outputs(const std::string& words) {
-  OutputChoice choice;
-  if (words == "all") return choice;
-  choice = {false, false, false, false, false};
-  const std::pair<const char*, bool*> known[] = {{"warp", &choice.warp},
-                                                 {"inverse", &choice.inverse},
-                                                 {"warped", &choice.warped},
-                                                 {"inversewarped", &choice.inverse_warped},
-                                                 {"report", &choice.report}};
+  constexpr const char* known_words = "all, warp, inverse, warped, inversewarped, report, lattice";
+  require(!words.empty(), std::string("--outputs is empty; name some of ") + known_words);
+  OutputChoice choice{false, false, false, false, false, false};
+  const std::pair<const char*, bool*> known[] = {
+      {"warp", &choice.warp},     {"inverse", &choice.inverse},
+      {"warped", &choice.warped}, {"inversewarped", &choice.inverse_warped},
+      {"report", &choice.report}, {"lattice", &choice.lattice}};
   std::istringstream list(words);
   for (std::string word; std::getline(list, word, ',');) {
     const auto found = std::ranges::find_if(known, [&](const auto& k) { return word == k.first; });
-    require(
-        found != std::end(known),
-        "--outputs '" + word + "' is not one of all, warp, inverse, warped, inversewarped, report");
-    *found->second = true;
+    if (word == "all") {
+      const bool lattice = choice.lattice;
+      choice = OutputChoice();
+      choice.lattice = lattice;
+    } else {
+      require(found != std::end(known), "--outputs '" + word + "' is not one of " + known_words);
+      *found->second = true;
+    }
   }
-  require(!words.empty(),
-          "--outputs is empty; name all, or some of warp, inverse, warped, "
-          "inversewarped, report");
   return choice;
 }
 
 std::vector<std::string> OutputNames::all() const {
   std::vector<std::string> names;
-  for (const std::string& name : {affine, forward, back, report, page})
+  for (const std::string& name : {affine, forward, lattice, back, report, page})
     if (!name.empty()) names.push_back(name);
   names.insert(names.end(), warped.begin(), warped.end());
   names.insert(names.end(), inverse_warped.begin(), inverse_warped.end());
@@ -120,8 +124,9 @@ std::vector<std::string> OutputNames::all() const {
 }
 
 std::string OutputNames::forward_chain() const {
-  return (forward.empty() ? "" : "-t " + prefix + forward) +
-         (forward.empty() || affine.empty() ? "" : " ") +
+  const std::string& first = forward.empty() ? lattice : forward;
+  return (first.empty() ? "" : "-t " + prefix + first) +
+         (first.empty() || affine.empty() ? "" : " ") +
          (affine.empty() ? "" : "-t " + prefix + affine);
 }
 
@@ -168,9 +173,10 @@ void print_label_commands(const CommonOptions& o, const OutputNames& names) {
                     back = "  regtool apply -r " + o.moving.front() + labels + names.back_chain() +
                            '\n';
   std::string said;
-  if (written.warp && written.inverse)
+  const bool forward = written.warp || written.lattice;
+  if (forward && written.inverse)
     said = "labels of the moving image onto the fixed one's grid, and back:\n" + there + back;
-  else if (written.warp)
+  else if (forward)
     said = "labels of the moving image onto the fixed one's grid:\n" + there;
   else if (written.inverse)
     said = "labels of the fixed image onto the moving one's grid:\n" + back;

@@ -12,12 +12,17 @@ namespace freeflow::apps {
 /// What --outputs asks for.
 struct OutputChoice {
   bool warp = true, inverse = true, warped = true, inverse_warped = true, report = true;
+  bool lattice = false;  ///< of all, the one that has to be named
 
   /// Whether the registration has to be inverted.
   bool needs_inverse() const { return inverse || inverse_warped; }
 };
-/// Of "all", or of words separated by commas. Throws InvalidArgument for others.
+/// Of "all", or of words separated by commas, "all" among them. Throws InvalidArgument for others.
 OutputChoice parse_outputs(const std::string& words);
+
+/// Why the other programs refuse it.
+constexpr const char* lattice_is_of_ffdreg =
+    "--outputs lattice is of ffdreg: only free-form deformation has control points";
 
 /// Each is what follows the prefix; an empty one is not written.
 struct OutputNames {
@@ -26,11 +31,12 @@ struct OutputNames {
   std::string forward, back;  ///< fields, or whole transforms
   std::vector<std::string> warped, inverse_warped;  ///< of each channel, or none
   std::string report;
-  std::string page;  ///< the report as HTML
+  std::string page;     ///< the report as HTML
+  std::string lattice;  ///< control points
 
   std::vector<std::string> all() const;
   /// What regtool apply and antsApplyTransforms take: -t FILE -t FILE. Forward: the moving image
-  /// onto the fixed one's grid.
+  /// onto the fixed one's grid. By the control points where the field is not written.
   std::string forward_chain() const;
   std::string back_chain() const;
 };

@@ -41,6 +41,7 @@ ordered_json outputs_json(const OutputNames& names) {
   const bool whole = names.affine.empty();
   add("affine", names.affine);
   add(whole ? "transform" : "warp", names.forward);
+  add("control_points", names.lattice);
   add(whole ? "inverse_transform" : "inverse_warp", names.back);
   add_channels("warped", names.warped);
   add_channels("inverse_warped", names.inverse_warped);

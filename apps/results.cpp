@@ -9,6 +9,7 @@
 #include <freeflow/core/buffer.h>
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/io/field_file.h>
+#include <freeflow/io/spline_file.h>
 #include <freeflow/io/transform_file.h>
 #include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/resample.h>
@@ -109,6 +110,8 @@ void write_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
     write_affine(files.outputs().set.file(names.affine), result.affine,
                  result.displacement.geometry().center());
     if (!names.back.empty()) files.add_field(ctx, names.back, result.inverse->field);
+    if (!names.lattice.empty())
+      write_spline(ctx, files.outputs().set.file(names.lattice), *result.control_points);
   }
   Transform back(result.affine.inverse());
   if (!names.inverse_warped.empty()) back.then(result.inverse->field.lend());

@@ -28,6 +28,14 @@ Eigen::Vector3d lattice_offset(const ControlPointGrid& lattice, const Geometry& 
 
 }  // namespace
 
+Geometry ControlPointGrid::geometry() const {
+  Geometry lattice = fixed_;
+  lattice.extent = extent_;
+  lattice.spacing = spacing_;
+  lattice.origin = fixed_.origin - fixed_.direction * spacing_;
+  return lattice;
+}
+
 int ControlPointGrid::intervals(const Geometry& fixed, const Eigen::Vector3d& spacing_mm,
                                 const Eigen::Vector3d& margin_mm, int axis) {
   const double length = (fixed.extent[axis] - 1) * fixed.spacing[axis] + margin_mm[axis];

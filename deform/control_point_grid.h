@@ -26,6 +26,8 @@ class ControlPointGrid {
 
   const Geometry& fixed_geometry() const { return fixed_; }
   const Eigen::Vector3d& spacing_mm() const { return spacing_; }
+  /// Where the coefficients stand in the world.
+  Geometry geometry() const;
   /// Number of coefficients per axis: knot intervals + 3.
   Extent extent() const { return extent_; }
   FieldView<float> view() { return {coefficients_.data(), extent_}; }

@@ -76,22 +76,28 @@ class Reader {
   H5::H5File file_;
 };
 
+/// Of a file that has the same bytes whenever it is written.
+H5::DSetCreatPropList without_times() {
+  H5::DSetCreatPropList layout;
+  H5Pset_obj_track_times(layout.getId(), false);
+  return layout;
+}
+
 void write_text(const H5::H5File& file, const std::string& name, const std::string& text) {
   const hsize_t one = 1;
   const H5::StrType type(H5::PredType::C_S1, H5T_VARIABLE);
-  file.createDataSet(name, type, H5::DataSpace(1, &one)).write(text, type);
+  file.createDataSet(name, type, H5::DataSpace(1, &one), without_times()).write(text, type);
 }
 
 void write_numbers(const H5::H5File& file, const std::string& name,
-                   const std::vector<double>& numbers) {
+                   const std::vector<double>& numbers, const H5::DataType& stored) {
   const hsize_t count = numbers.size(), chunk = std::min<hsize_t>(count, 1 << 17);
-  H5::DSetCreatPropList layout;
+  const H5::DSetCreatPropList layout = without_times();
   if (count > 0) {
     layout.setChunk(1, &chunk);
     layout.setDeflate(5);
   }
-  const H5::DataSet data =
-      file.createDataSet(name, H5::PredType::NATIVE_DOUBLE, H5::DataSpace(1, &count), layout);
+  const H5::DataSet data = file.createDataSet(name, stored, H5::DataSpace(1, &count), layout);
   if (count > 0) data.write(numbers.data(), H5::PredType::NATIVE_DOUBLE);
 }
 
@@ -108,8 +114,11 @@ std::vector<char> file_image(const std::vector<StoredTransform>& transforms) {
     file.createGroup(group);
     write_text(file, group + "/TransformType", transforms[i].type);
     if (transforms[i].fixed.empty() && transforms[i].parameters.empty()) continue;
-    write_numbers(file, group + "/TransformFixedParameters", transforms[i].fixed);
-    write_numbers(file, group + "/TransformParameters", transforms[i].parameters);
+    const bool single = transforms[i].type.find("_float_") != std::string::npos;
+    write_numbers(file, group + "/TransformFixedParameters", transforms[i].fixed,
+                  H5::PredType::NATIVE_DOUBLE);
+    write_numbers(file, group + "/TransformParameters", transforms[i].parameters,
+                  single ? H5::PredType::NATIVE_FLOAT : H5::PredType::NATIVE_DOUBLE);
   }
   file.flush(H5F_SCOPE_GLOBAL);
   const ssize_t bytes = H5Fget_file_image(file.getId(), nullptr, 0);

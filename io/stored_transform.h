@@ -11,4 +11,10 @@ struct StoredTransform {
   std::vector<double> fixed, parameters;
 };
 
+/// Of third order, as nothing more in the name says.
+inline bool is_spline(const StoredTransform& transform) {
+  return transform.type == "BSplineTransform_double_3_3" ||
+         transform.type == "BSplineTransform_float_3_3";
+}
+
 }  // namespace freeflow

@@ -50,25 +50,25 @@ void check_transform_numbers(const std::string& path, const StoredTransform& tra
   for (const double v : fixed)
     if (!std::isfinite(v))
       fail_reading(path, "its " + transform.type + " has a fixed parameter that is not finite");
-  if (!transform.type.starts_with("DisplacementField")) return;
+  const bool spline = is_spline(transform);
+  if (!spline && !transform.type.starts_with("DisplacementField")) return;
+  const std::string what = spline ? "its B-spline " : "its displacement field ";
   if (fixed.size() != 18)
-    fail_reading(path, "its displacement field has " + std::to_string(fixed.size()) +
-                           " fixed parameters instead of 18");
-  constexpr double most = 1 << 20;
-  double voxels = 1;
+    fail_reading(path,
+                 what + "has " + std::to_string(fixed.size()) + " fixed parameters instead of 18");
+  const double least = spline ? 4 : 1, most = 1 << 20;
+  double points = 1;
   for (int a = 0; a < 3; ++a) {
-    const bool whole = fixed[a] >= 1 && fixed[a] < most && fixed[a] == std::floor(fixed[a]);
+    const bool whole = fixed[a] >= least && fixed[a] < most && fixed[a] == std::floor(fixed[a]);
     if (!whole || !(fixed[6 + a] > 0))
-      fail_reading(
-          path,
-          "its displacement field has a side of no voxels, or a spacing that is not positive");
-    voxels *= fixed[a];
+      fail_reading(path, what + "has a side of too few points, or a spacing that is not positive");
+    points *= fixed[a];
   }
-  if (double(transform.parameters.size()) != 3 * voxels)
-    fail_reading(path, "its displacement field does not have three numbers a voxel");
+  if (double(transform.parameters.size()) != 3 * points)
+    fail_reading(path,
+                 what + "does not have three numbers a " + (spline ? "control point" : "voxel"));
   const double volume = Eigen::Map<const Eigen::Matrix3d>(fixed.data() + 9).determinant();
-  if (!(std::abs(volume) > 0.1))
-    fail_reading(path, "its displacement field has axes that span no volume");
+  if (!(std::abs(volume) > 0.1)) fail_reading(path, what + "has axes that span no volume");
 }
 
 std::vector<StoredTransform> read_matlab_transforms(const std::string& path, std::uint64_t bytes) {

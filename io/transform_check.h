@@ -17,8 +17,8 @@ namespace freeflow {
 std::vector<StoredTransform> read_matlab_transforms(const std::string& path, std::uint64_t bytes);
 std::vector<StoredTransform> read_text_transforms(const std::string& path);
 
-/// Throws IoError for displacement fields whose grid (sizes, origin, spacing and direction) is no
-/// grid, and for fixed parameters that are not finite.
+/// Throws IoError for displacement fields and B-splines whose grid (sizes, origin, spacing and
+/// direction) is no grid, and for fixed parameters that are not finite.
 void check_transform_numbers(const std::string& path, const StoredTransform& transform);
 
 }  // namespace freeflow

@@ -70,12 +70,15 @@ bool is_known_format(const std::string& path) {
 constexpr const char* unknown_format =
     "its extension names no known transform format; use .mat, .tfm, .txt or .h5";
 
-FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes) {
+FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes,
+                                 const std::optional<Geometry>& fixed) {
   const DecimalPoint numbers;
-  if (is_hdf5(path)) return displaced_then_mapped(path, read_hdf5(path));
-  return displaced_then_mapped(
-      path, chain_of(path, is_text_format(path) ? read_text_transforms(path)
-                                                : read_matlab_transforms(path, bytes)));
+  if (is_hdf5(path)) return displaced_then_mapped(path, read_hdf5(path, fixed));
+  return displaced_then_mapped(path,
+                               chain_of(path,
+                                        is_text_format(path) ? read_text_transforms(path)
+                                                             : read_matlab_transforms(path, bytes),
+                                        fixed));
 }
 
 }  // namespace
@@ -86,9 +89,9 @@ bool is_transform_file(const std::string& path) {
          read_nifti_header(path).size[4] == 3;
 }
 
-FileTransform read_transform(const std::string& path) {
+FileTransform read_transform(const std::string& path, const std::optional<Geometry>& fixed) {
   const std::uint64_t bytes = size_of_readable_file(path);
-  if (is_known_format(path)) return read_itk_transform(path, bytes);
+  if (is_known_format(path)) return read_itk_transform(path, bytes, fixed);
   if (!is_image_format(path))
     fail_reading(path,
                  std::string(unknown_format) + ", or an image format for a displacement field");
@@ -98,7 +101,8 @@ FileTransform read_transform(const std::string& path) {
 Eigen::Affine3d read_affine(const std::string& path) {
   const std::uint64_t bytes = size_of_readable_file(path);
   if (!is_known_format(path)) fail_reading(path, unknown_format);
-  const FileTransform transform = read_itk_transform(path, bytes);
+  // A spline is evaluated somewhere, to be refused as the displacement it is.
+  const FileTransform transform = read_itk_transform(path, bytes, Geometry{{1, 1, 1}});
   if (transform.displacement)
     fail_reading(path, "it holds a displacement field, but a linear 3-D transform is needed");
   return transform.affine;

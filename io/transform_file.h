@@ -18,9 +18,11 @@ struct FileTransform {
   std::optional<HostField> displacement;
 };
 
-/// Reads what read_affine reads, a displacement field (read_displacement), or a composite that
-/// first displaces and then maps linearly, as antsRegistration -z 1 writes it. Throws IoError.
-FileTransform read_transform(const std::string& path);
+/// Reads what read_affine reads, a displacement field (read_displacement), a cubic B-spline
+/// (BSplineTransform), or a composite that first displaces and then maps linearly, as
+/// antsRegistration -z 1 writes it. A B-spline is evaluated on the grid `fixed`. Throws IoError,
+/// and InvalidArgument where that grid is needed and lacks.
+FileTransform read_transform(const std::string& path, const std::optional<Geometry>& fixed = {});
 
 /// Whether a file is read by read_transform: by its extension, and a NIfTI file by its components.
 /// Throws IoError when a NIfTI file cannot be read.

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include <freeflow/deform/control_point_grid.h>
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/linear/linear_result.h>
 #include <freeflow/registration/observer.h>
@@ -22,6 +23,10 @@ struct RegistrationResult {
   /// v with u = exp(v) but for folds taken out, where the model keeps one: a symmetric flow and
   /// log-domain demons. Else empty.
   DisplacementField velocity;
+  /// The spline that u was evaluated from, before folds were taken out, where
+  /// FfdOptions::with_control_points asked for it. Its axes are those of the fixed grid in
+  /// canonical order (storage_order.h); in the world it is the same deformation.
+  std::optional<ControlPointGrid> control_points;
   std::optional<Inverse>
       inverse;  ///< of the displacement, where LevelOptions::with_inverse asked for it
   JacobianStatistics jacobian;

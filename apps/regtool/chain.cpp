@@ -1,5 +1,6 @@
 #include <apps/regtool/commands.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 
@@ -9,6 +10,7 @@
 #include <apps/program.h>
 #include <apps/regtool/chain_memory.h>
 #include <apps/threads.h>
+#include <freeflow/io/image_file.h>
 #include <freeflow/io/transforms/transform_formats.h>
 #include <freeflow/transform/transform_operations.h>
 
@@ -62,6 +64,12 @@ ListedTransform listed(const std::string& text) {
   return {text.substr(1, comma - 1), flag == "1"};
 }
 
+bool has_affine(const HostTransform& transform) {
+  return std::ranges::any_of(transform.steps, [](const auto& step) {
+    return std::holds_alternative<Eigen::Affine3d>(step);
+  });
+}
+
 Transform on_device(Context& ctx, const HostTransform& host) {
   Transform transform;
   for (const auto& step : host.steps)
@@ -87,6 +95,8 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
   if (images.image) context.moving = *images.image;
   for (const ListedTransform& one : chain.listed) {
     TransformContext here = context;
+    // Behind an affine points lie in another space, whose grid nobody names.
+    if (std::ranges::any_of(chain.transforms, has_affine)) here.fixed.reset();
     if (one.inverse) std::swap(here.fixed, here.moving);
     chain.transforms.push_back(read_transform_file(one.path, {}, here));
     check_values(one.path, chain.transforms.back());
@@ -123,8 +133,10 @@ Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::st
 }
 
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
-                     std::vector<std::string>& warnings) {
-  const HostChain chain = read_chain(files, {}, warnings);
+                     const std::string& reference, std::vector<std::string>& warnings) {
+  ChainImages images;
+  if (!reference.empty()) images.reference = read_geometry(reference);
+  const HostChain chain = read_chain(files, images, warnings);
   warn_of_missing_affine(chain.listed, warnings);
   // Points are mapped on the host, from copies of the fields.
   require_chain_memory(ctx, chain, "the chain of transforms", largest_field_bytes(chain),

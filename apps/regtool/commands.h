@@ -64,9 +64,9 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
 /// The chain on a device, inverses made. Throws InvalidArgument, Cancelled.
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings);
 
-/// Both.
+/// Both. `reference`: an image of the fixed space, or "" where there is none.
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
-                     std::vector<std::string>& warnings);
+                     const std::string& reference, std::vector<std::string>& warnings);
 
 /// Writes one file by way of a hidden one, so that nothing of it exists after a failure. write gets
 /// the path to write to.

@@ -61,7 +61,7 @@ int regtool_compose(int argc, const char* const* argv) {
     return done;
   Context ctx(Device::parse(c.run.device), c.run.threads);
   const Geometry grid = read_geometry(c.reference);
-  const HostChain files = read_chain(c.transforms, {}, c.warnings);
+  const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
   require_chain_memory(
       ctx, files, "composing the transforms", field_bytes(grid),
       [&](Context& rehearsal, const Transform& chain) { compose(rehearsal, chain, grid); });
@@ -118,7 +118,7 @@ int regtool_jacobian(int argc, const char* const* argv) {
   const auto determinant = [&](Context& on, const Transform& chain) {
     return c.log ? log_jacobian(on, chain, grid) : jacobian_determinant(on, chain, grid);
   };
-  const HostChain files = read_chain(c.transforms, {}, c.warnings);
+  const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
   require_chain_memory(ctx, files, "the Jacobian determinant", sizeof(float) * grid.extent.count(),
                        determinant);
   const Volume<float> j = determinant(ctx, to_transform(ctx, files, c.warnings));

@@ -116,7 +116,8 @@ int regtool_measure(int argc, const char* const* argv) {
     tables += (tables.empty() ? "" : "\n") + measured.table;
     json[name] = std::move(measured.json);
   };
-  const Transform chain = read_chain(ctx, o.transforms, warnings);
+  const Transform chain =
+      read_chain(ctx, o.transforms, o.fixed.empty() ? o.fixed_labels : o.fixed, warnings);
   if (!o.fixed_labels.empty()) take("labels", measure_labels(ctx, o, chain, warnings));
   if (!o.fixed_points.empty()) take("landmarks", measure_landmarks(ctx, o, chain, warnings));
   if (!o.field.empty()) {

@@ -135,7 +135,7 @@ int regtool_points(int argc, const char* const* argv) {
   else
     table = read_points(o.input);
   const Frames frame = frames(o);
-  const Transform chain = read_chain(ctx, o.transforms, warnings);
+  const Transform chain = read_chain(ctx, o.transforms, "", warnings);
   if (mesh) {
     mesh->move_to(mapped(ctx, o, chain, frame, mesh->vertices(), warnings));
     if (mirrors(frame.in) != (mirrors(affine_part(chain)) != mirrors(frame.out)))

@@ -12,8 +12,9 @@
 
 #include <freeflow/io/hdf5_process.h>
 #include <freeflow/io/itk_mutex.h>
-#include <freeflow/io/orientation.h>
 #include <freeflow/io/transforms/chain.h>
+#include <freeflow/io/transforms/itk_spline.h>
+#include <freeflow/io/transforms/stored_grid.h>
 
 namespace freeflow {
 
@@ -29,24 +30,25 @@ bool is_field(const StoredTransform& t) { return t.type.starts_with("Displacemen
 /// In double until the last step, so that a field that was written by write_hdf5 has its own bits.
 HostField field_of(const std::string& path, const StoredTransform& stored,
                    std::vector<std::string>& warnings) {
-  // Sizes, origin, spacing and direction, row by row (check_transform_numbers).
-  const std::vector<double>& fixed = stored.fixed;
-  Geometry grid;
-  const std::array<std::int64_t, 3> sizes{std::int64_t(fixed[0]), std::int64_t(fixed[1]),
-                                          std::int64_t(fixed[2])};
-  count_voxels(path, sizes);
-  grid.extent = {int(sizes[0]), int(sizes[1]), int(sizes[2])};
-  require_volume(path, grid.extent);
-  grid.origin = Eigen::Map<const Eigen::Vector3d>(fixed.data() + 3);
-  grid.spacing = Eigen::Map<const Eigen::Vector3d>(fixed.data() + 6);
-  grid.direction = Eigen::Map<const Eigen::Matrix3d>(fixed.data() + 9).transpose();
-  make_orthonormal(path, grid, warnings);
+  const Geometry grid = grid_of(path, stored, warnings);
   const Eigen::Matrix3d to_voxels = grid.world_to_index().linear();
   const double* const mm = stored.parameters.data();
   return make_field(path, grid, warnings, [&](std::size_t voxel, const Eigen::Vector3d&) {
     return Eigen::Vector3d(to_voxels *
                            Eigen::Vector3d(mm[3 * voxel], mm[3 * voxel + 1], mm[3 * voxel + 2]));
   });
+}
+
+HostField first_spline(const std::string& path, const StoredTransform& stored, bool applied_first,
+                       const std::optional<Geometry>& fixed, std::vector<std::string>& warnings) {
+  if (!applied_first)
+    fail_reading(path,
+                 "its B-spline displaces what another transform has mapped; only one that is "
+                 "applied first can be evaluated at the fixed image's voxels");
+  return field_of_spline(
+      path, stored,
+      need(fixed, path, "fixed", "its control points are evaluated on the fixed image's grid"),
+      warnings);
 }
 
 /// ITK's own class of that name, which knows what its numbers mean. Empty where there is none.
@@ -83,7 +85,8 @@ Eigen::Affine3d affine_of(const std::string& path, const StoredTransform& stored
   auto* const shift = dynamic_cast<Shift*>(transform.GetPointer());
   if (!linear && !shift)
     fail_reading(path, "it holds a " + stored.type +
-                           ", which is neither a linear 3-D transform nor a displacement field");
+                           ", which is neither a linear 3-D transform, a displacement field nor a "
+                           "cubic B-spline");
   require_numbers(path, stored, *transform);
   const auto fixed = itk_numbers<Base::FixedParametersType>(stored.fixed);
   const auto parameters = itk_numbers<Base::ParametersType>(stored.parameters);
@@ -111,13 +114,7 @@ StoredTransform stored(const Eigen::Affine3d& affine) {
 StoredTransform stored(const HostField& field) {
   const Geometry& grid = field.geometry;
   const std::size_t count = grid.extent.count();
-  StoredTransform transform{"DisplacementFieldTransform_double_3_3", {}, {}};
-  for (int axis = 0; axis < 3; ++axis) transform.fixed.push_back(grid.extent[axis]);
-  for (int axis = 0; axis < 3; ++axis) transform.fixed.push_back(grid.origin[axis]);
-  for (int axis = 0; axis < 3; ++axis) transform.fixed.push_back(grid.spacing[axis]);
-  for (int row = 0; row < 3; ++row)
-    for (int column = 0; column < 3; ++column)
-      transform.fixed.push_back(grid.direction(row, column));
+  StoredTransform transform{"DisplacementFieldTransform_double_3_3", numbers_of(grid), {}};
   transform.parameters.resize(3 * count);
   const Eigen::Matrix3d to_world = grid.index_to_world().linear();
   for_each_index(grid.extent, [&](std::size_t voxel, const Eigen::Vector3d&) {
@@ -132,11 +129,12 @@ StoredTransform stored(const HostField& field) {
 
 }  // namespace
 
-HostTransform read_hdf5(const std::string& path) {
-  return chain_of(path, read_transforms_apart(path));
+HostTransform read_hdf5(const std::string& path, const std::optional<Geometry>& fixed) {
+  return chain_of(path, read_transforms_apart(path), fixed);
 }
 
-HostTransform chain_of(const std::string& path, std::vector<StoredTransform> transforms) {
+HostTransform chain_of(const std::string& path, std::vector<StoredTransform> transforms,
+                       const std::optional<Geometry>& fixed) {
   if (transforms.empty()) fail_reading(path, "it holds no transform");
   if (is_composite(transforms.front()))
     transforms.erase(transforms.begin());  // its parts follow it
@@ -149,6 +147,9 @@ HostTransform chain_of(const std::string& path, std::vector<StoredTransform> tra
     for (const StoredTransform& one : transforms)
       if (is_field(one))
         chain.steps.emplace_back(field_of(path, one, chain.warnings));
+      else if (is_spline(one))
+        chain.steps.emplace_back(
+            first_spline(path, one, &one == &transforms.back(), fixed, chain.warnings));
       else
         chain.steps.emplace_back(affine_of(path, one));
   } catch (const itk::ExceptionObject&) {

@@ -27,12 +27,12 @@ void refuse_positions(const std::string& path, const HostField& field) {
 
 }  // namespace
 
-HostTransform read_itk(const std::string& path, const TransformContext&) {
+HostTransform read_itk(const std::string& path, const TransformContext& context) {
   size_of_readable_file(path);
-  if (is_hdf5(path)) return read_hdf5(path);
+  if (is_hdf5(path)) return read_hdf5(path, context.fixed);
   if (is_nifti(path) && read_nifti_header(path).intent_name == "Mapping")
     fail_reading(path, "it is named \"Mapping\", which is SPM's; read it as TransformFormat::spm");
-  FileTransform read = read_transform(path);
+  FileTransform read = read_transform(path, context.fixed);
   HostTransform transform;
   if (read.displacement) {
     if (is_image_format(path)) refuse_positions(path, *read.displacement);

@@ -124,6 +124,12 @@ class FfdRun : public LevelLoop {
     SplineSampler(ctx_, lattice_, fixed_.geometry())
         .evaluate(ctx_, lattice_.view(), result.displacement.view());
     result.unfolding = unfold(ctx_, result.displacement, {}, stop);
+    if (!options_.with_control_points) return;
+    result.control_points = std::move(lattice_);
+    if (result.unfolding.voxels_before > 0)
+      result.warnings.push_back(
+          "the control points are those before " + std::to_string(result.unfolding.voxels_before) +
+          " folded voxels were mended in the displacement, which a spline cannot follow");
   }
 
   const char* mend_of_folds() const override {

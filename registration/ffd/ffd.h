@@ -34,7 +34,8 @@ struct FfdOptions : LevelOptions {
   /// control spacing: there the images say less about volumes
   double log_jacobian = 0.02;
   OptimizerKind optimizer = OptimizerKind::lbfgs;
-  double tolerance = 1e-5;  ///< of the optimizer
+  double tolerance = 1e-5;           ///< of the optimizer
+  bool with_control_points = false;  ///< RegistrationResult::control_points
   /// On levels of more than four times as many voxels, displacement and force exist for so many at
   /// a time where the measure allows it (slab_measure.h: nmi, mi): 24 bytes a voxel less.
   std::size_t slab_voxels = band_voxels;

@@ -79,7 +79,37 @@ TEST_F(Ffdreg, WritesTheOutputsThatAreAskedFor) {
   EXPECT_EQ(files("three"), std::set<std::string>{"sub-1_from-MNI_to-T1w_mode-image_xfm.h5"});
   expect_refusal(run(call + " --outputs warp,jacobian -o out_"),
                  "--outputs 'jacobian' is not one of all, warp, inverse, warped, inversewarped, "
-                 "report");
+                 "report, lattice");
+}
+
+TEST_F(Ffdreg, ControlPointsServeInPlaceOfTheField) {
+  const std::string call =
+      ffdreg + " -f f.nii.gz -m m.nii.gz --start none --log-jacobian 1" + quick;
+  const Outcome o = run(call + " --outputs all,lattice -o a_");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const Outcome alone = run(call + " --outputs lattice -o b_");
+  ASSERT_EQ(alone.status, 0) << alone.err;
+  EXPECT_FALSE(std::filesystem::exists(folder / "b_1Warp.nii.gz"));
+  EXPECT_TRUE(slurp(folder / "a_1BSpline.h5") == slurp(folder / "b_1BSpline.h5"));
+  EXPECT_LT(std::filesystem::file_size(folder / "a_1BSpline.h5"),
+            std::filesystem::file_size(folder / "a_1Warp.nii.gz") / 4);  // small: much is border
+  EXPECT_NE(alone.err.find("-t b_1BSpline.h5 -t b_0GenericAffine.mat"), std::string::npos)
+      << alone.err;
+  const std::string there = program_path("regtool") + " apply -i m.nii.gz -r f.nii.gz -o ";
+  ASSERT_EQ(run(there + "spline.nii.gz -t a_1BSpline.h5 -t a_0GenericAffine.mat").status, 0);
+  ASSERT_EQ(run(there + "field.nii.gz -t a_1Warp.nii.gz -t a_0GenericAffine.mat").status, 0);
+  const std::vector<float> by_spline = read_image((folder / "spline.nii.gz").string()).voxels,
+                           by_field = read_image((folder / "field.nii.gz").string()).voxels;
+  const auto [least, most] = std::ranges::minmax(by_field);
+  for (std::size_t i = 0; i < by_field.size(); ++i)
+    ASSERT_NEAR(by_spline[i], by_field[i], 1e-3 * (most - least)) << i;
+  const Outcome again = run(call + " --init a_1BSpline.h5 --init a_0GenericAffine.mat -o c_");
+  ASSERT_EQ(again.status, 0) << again.err;
+  expect_refusal(run(call + " --outputs lattice --bids T1w:MNI -o out_"),
+                 "--outputs lattice has no BIDS name; leave out --bids");
+  expect_refusal(
+      run(program_path("fluidreg") + " -f f.nii.gz -m m.nii.gz --outputs lattice -o out_"),
+      "--outputs lattice is of ffdreg");
 }
 
 TEST_F(Ffdreg, FieldsOfEverySecondVoxelServeAsWholeOnes) {

@@ -32,7 +32,7 @@ std::string type_of(FuzzedDataProvider& input) {
 
 /// Mostly of a size that some transform has; any bits of a double, or a small number.
 std::vector<double> numbers(FuzzedDataProvider& input) {
-  const std::size_t sizes[] = {0, 1, 3, 4, 6, 7, 9, 12, 15, 18, 24, 81};
+  const std::size_t sizes[] = {0, 1, 3, 4, 6, 7, 9, 12, 15, 18, 24, 81, 192, 240};
   std::vector<double> values(input.PickValueInArray(sizes));
   for (double& value : values)
     value = input.ConsumeBool() ? input.ConsumeIntegralInRange<int>(-2, 4)
@@ -53,7 +53,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   }
   const std::string path = fuzz::input_file("x.h5", bytes, 0);
   write_stored_transforms(path, transforms);
-  fuzz::reads([&] { fuzz::expect_sound(read_transform(path)); });
-  fuzz::reads([&] { fuzz::expect_sound(read_transform_file(path)); });
+  const Geometry fixed{{3, 4, 2}};
+  fuzz::reads([&] { fuzz::expect_sound(read_transform(path, fixed)); });
+  fuzz::reads([&] { fuzz::expect_sound(read_transform_file(path, {}, {fixed, {}, {}})); });
   return 0;
 }

@@ -97,6 +97,7 @@ def nrrds():
 
 
 FIELD = "4 3 2 0 0 0 2 2 2 1 0 0 0 1 0 0 0 1"
+LATTICE = "5 4 4 -2 -2 -2 2 2 2 1 0 0 0 1 0 0 0 1"
 
 
 def itk_texts():
@@ -104,7 +105,8 @@ def itk_texts():
                                  ("VersorRigid3DTransform_double_3_3", "0 0 0.1 1 2 3", "1 2 3"), ("TranslationTransform_double_3_3", "1 2 3", ""),
                                  ("Similarity3DTransform_double_3_3", "0 0 0 1 2 3 1.1", "0 0 0"), ("ScaleTransform_float_3_3", "1 2 1", "0 0 0"),
                                  ("QuaternionRigidTransform_double_3_3", "0 0 0 1 1 2 3", "0 0 0"), ("AffineTransform_double_2_2", "1 0 0 1 0 0", "0 0"),
-                                 ("DisplacementFieldTransform_double_3_3", " ".join(["0.5"] * 72), FIELD)):
+                                 ("DisplacementFieldTransform_double_3_3", " ".join(["0.5"] * 72), FIELD),
+                                 ("BSplineTransform_double_3_3", " ".join(["0.5"] * 240), LATTICE)):
         yield affine(numbers, fixed, kind)
     yield (b"#Insight Transform File V1.0\n#Transform 0\nTransform: CompositeTransform_double_3_3\n#Transform 1\nTransform: TranslationTransform_double_3_3\n"
            b"Parameters: 1 2 3\nFixedParameters: \n#Transform 2\nTransform: AffineTransform_double_3_3\nParameters: 1 0 0 0 1 0 0 0 1 1 2 3\nFixedParameters: 0 0 0\n")

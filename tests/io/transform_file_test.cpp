@@ -169,9 +169,9 @@ TEST(TransformFile, AFieldWithoutAGridIsRefused) {
                 text_head + text_transform("DisplacementFieldTransform_double_3_3", vectors, grid));
     expect_io_error([&] { read_transform(folder / "f.tfm"); }, {words});
   };
-  refused("", "0 0 0" + rest, "a side of no voxels");
-  refused(six, "2 0 1" + rest, "a side of no voxels");
-  refused(six, "1.5 2 1" + rest, "a side of no voxels");
+  refused("", "0 0 0" + rest, "a side of too few points");
+  refused(six, "2 0 1" + rest, "a side of too few points");
+  refused(six, "1.5 2 1" + rest, "a side of too few points");
   refused(six, "2 2 2" + rest, "three numbers a voxel");
   refused(six, "2 1 1 10 20 30", "6 fixed parameters instead of 18");
   refused(six, "2 1 1 10 20 30 1 nan 3 1 0 0 0 1 0 0 0 1", "not finite");

@@ -251,7 +251,10 @@ TRANSFORMS = [
     *((f"{n}.txt", data, words) for n, (data, words) in enumerate((
         (b"hello\n", "Insight Transform"), (affine(head="#Something"), "Insight Transform"), (affine(numbers="1 2 3"), "as many numbers as such a one has"),
         (affine(numbers="0 0 0 0 0 0 0 0 0 0 0 0"), "singular"), (affine(numbers="nan 0 0 0 1 0 0 0 1 0 0 0"), ".txt"),
-        (affine(kind="BSplineTransform_double_3_3"), ".txt"), (affine(kind="AffineTransform_double_2_2", numbers="1 0 0 1 0 0", fixed="0 0"), "3-D"),
+        (affine(kind="BSplineTransform_double_3_3"), "18"),
+        (affine(kind="BSplineTransform_double_3_3", numbers="1 2", fixed="3 4 4 0 0 0 1 1 1 1 0 0 0 1 0 0 0 1"), "side of too few points"),
+        (affine(kind="BSplineTransform_double_3_3", numbers="1 2", fixed="4 4 4 0 0 0 1 1 1 1 0 0 0 1 0 0 0 1"), "three numbers a control point"),
+        (affine(kind="BSplineTransform_double_2_2", numbers="1 0 0 1 0 0", fixed="0 0"), "3-D"), (affine(kind="AffineTransform_double_2_2", numbers="1 0 0 1 0 0", fixed="0 0"), "3-D"),
         (affine(kind="Nonsense_double_3_3"), "neither a linear 3-D transform"), (affine(fixed="inf 0 0"), "fixed parameter"),
         (affine(kind="DisplacementFieldTransform_double_3_3", numbers="1 2", fixed="1 2 3"), "18"),
         (b"#Insight Transform File V1.0\n", "transform")))),

@@ -101,6 +101,30 @@ class ForeignReaders(unittest.TestCase):
                 again = case.convert(path, "ours.h5", "itk")
                 self.close("itk composite .h5: SimpleITK", case, theirs(sitk.ReadTransform(str(again)), points), expected)
 
+    @needs("SimpleITK")
+    def test_itk_splines_with_simpleitk(self):
+        """Ours are evaluated at the fixed image's voxels; one composite, of a spline and what follows it."""
+        import SimpleITK as sitk
+
+        for case in self.cases():
+            random = np.random.default_rng(3)
+            spline = sitk.BSplineTransformInitializer(sitk.ReadImage(str(case.fixed)), (4, 5, 3))
+            spline.SetParameters(random.normal(scale=2, size=len(spline.GetParameters())).tolist())
+            affine = sitk.ReadTransform(str(case.tfm))
+            for transform in spline, sitk.CompositeTransform([affine, spline]):
+                expected = np.array([transform.TransformPoint(p) for p in case.centres.tolist()])
+                # On its border, which a rounding decides, ITK may displace nothing.
+                inside = np.all((case.centre_index > 0) & (case.centre_index < np.array(case.shape) - 1), axis=1)
+                for name in ("theirs.h5", "theirs.tfm"):
+                    path = case.folder / name
+                    sitk.WriteTransform(transform, str(path))
+                    self.close("itk B-spline of SimpleITK", case, case.ours(path, "itk", case.centres[inside]), expected[inside])
+            path = case.folder / "ours.h5"
+            case.run("spline", case.fixed, path)
+            ours = sitk.ReadTransform(str(path))
+            self.close("itk B-spline .h5: SimpleITK", case, [ours.TransformPoint(p) for p in case.centres.tolist()], case.ours(path, "itk", case.centres))
+            self.assertGreater(np.abs(case.ours(path, "itk", case.centres) - case.centres).max(), 1)
+
     @needs("ants", "pandas")
     def test_itk_with_ants(self):
         import ants

@@ -2,10 +2,11 @@
 // as the package takes every program of tests/ for a test.
 //   test_transform_files map IN FROM FIXED MOVING VECTORS POINTS
 //   test_transform_files convert IN FROM FIXED MOVING VECTORS OUT TO
+//   test_transform_files spline FIXED OUT
 // FROM: a format or auto. FIXED, MOVING: images, or - for none. VECTORS: measured, displacements or
-// positions, of what is read (map) or written (convert). POINTS: a line of three numbers separated
-// by commas per point, LPS mm; the mapped points go to stdout in the same form. Warnings go to
-// stderr.
+// positions, of what is read (map) or written (convert). OUT of spline: random control points.
+// POINTS: a line of three numbers separated by commas per point, LPS mm; the mapped points go to
+// stdout in the same form. Warnings go to stderr.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -17,7 +18,10 @@
 #include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/quiet.h>
+#include <freeflow/io/spline_file.h>
 #include <freeflow/io/transforms/transform_formats.h>
+
+#include "transform_test_support.h"
 
 namespace freeflow {
 namespace {
@@ -38,7 +42,17 @@ void map_points(const HostTransform& transform, const std::string& path) {
   }
 }
 
+void write_some_spline(const std::string& fixed, const std::string& path) {
+  Context ctx;
+  const Geometry grid = *geometry(fixed);
+  ControlPointGrid lattice(ctx, grid, 3 * grid.spacing, Eigen::Vector3d::Zero());
+  lattice.coefficients() =
+      Buffer<float>(ctx, test::random_values(3 * lattice.extent().count(), -2, 2));
+  write_spline(ctx, path, lattice);
+}
+
 void run(const std::vector<std::string>& words) {
+  if (words[1] == "spline") return write_some_spline(words.at(2), words.at(3));
   require(words.size() == (words[1] == "map" ? 8u : 9u), "see the source");
   const bool convert = words[1] == "convert";
   const std::optional<TransformFormat> from = parse_transform_format(words[3]);
@@ -59,7 +73,7 @@ void run(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
   const std::string word = argc > 1 ? argv[1] : "";
-  if (word != "map" && word != "convert") {
+  if (word != "map" && word != "convert" && word != "spline") {
     testing::InitGoogleTest(&argc, argv);
     return RUN_ALL_TESTS();
   }
