@@ -25,13 +25,12 @@ Geometry grid_of(const std::string& path, const StoredTransform& stored,
 }
 
 std::vector<double> numbers_of(const Geometry& grid) {
-  std::vector<double> numbers;
-  for (int axis = 0; axis < 3; ++axis) numbers.push_back(grid.extent[axis]);
-  for (int axis = 0; axis < 3; ++axis) numbers.push_back(grid.origin[axis]);
-  for (int axis = 0; axis < 3; ++axis) numbers.push_back(grid.spacing[axis]);
-  for (int row = 0; row < 3; ++row)
-    for (int column = 0; column < 3; ++column) numbers.push_back(grid.direction(row, column));
-  return numbers;
+  const Extent& n = grid.extent;
+  const Eigen::Vector3d &o = grid.origin, &s = grid.spacing;
+  const Eigen::Matrix3d& d = grid.direction;
+  return {double(n.x), double(n.y), double(n.z), o.x(),   o.y(),   o.z(),
+          s.x(),       s.y(),       s.z(),       d(0, 0), d(0, 1), d(0, 2),
+          d(1, 0),     d(1, 1),     d(1, 2),     d(2, 0), d(2, 1), d(2, 2)};
 }
 
 }  // namespace freeflow
