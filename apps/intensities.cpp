@@ -4,7 +4,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <limits>
+#include <vector>
 
 #include <freeflow/core/error.h>
 
@@ -22,17 +24,33 @@ std::pair<float, float> parse_clip(const std::string& text) {
   return {low, high};
 }
 
-float smallest_value(const HostImage& image) {
+namespace {
+
+float smallest_of(const float* v, std::size_t n) {
   constexpr std::size_t lanes = 32;  // side by side, as a comparison waits for the one before it
   std::array<float, lanes> low;
   low.fill(std::numeric_limits<float>::infinity());
-  const float* const v = image.voxels.data();
-  const std::size_t n = image.voxels.size(), whole = n - n % lanes;
+  const std::size_t whole = n - n % lanes;
   for (std::size_t i = 0; i < whole; i += lanes)
     for (std::size_t k = 0; k < lanes; ++k)
       low[k] = v[i + k] < low[k] ? v[i + k] : low[k];  // NaN is not less
   for (std::size_t i = whole; i < n; ++i) low[0] = v[i] < low[0] ? v[i] : low[0];
   return *std::min_element(low.begin(), low.end());
+}
+
+}  // namespace
+
+float smallest_value(const HostImage& image) {
+  // The same parts for any number of threads: of 0 and -0 it is the same one that counts.
+  constexpr std::size_t part = std::size_t(1) << 20;
+  const std::size_t n = image.voxels.size();
+  std::vector<float> low((n + part - 1) / part);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t i = 0; i < std::int64_t(low.size()); ++i) {
+    const std::size_t from = std::size_t(i) * part;
+    low[std::size_t(i)] = smallest_of(image.voxels.data() + from, std::min(part, n - from));
+  }
+  return smallest_of(low.data(), low.size());
 }
 
 std::optional<float> find_padding(const HostImage& image) {

@@ -4,12 +4,15 @@
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <span>
+#include <system_error>
 #include <type_traits>
 
 #include <freeflow/io/byte_order.h>
 #include <freeflow/io/byte_source.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/fresh_memory.h>
 
 namespace freeflow {
 
@@ -233,22 +236,43 @@ void NiftiStream::finish() {
     fail_reading(header_.path, "file ends within the checksum of its compressed data");
 }
 
+namespace {
+
+/// On a thread of its own; where there are no more, when its result is asked for.
+template <class F>
+std::future<void> started(const F& f) {
+  try {
+    return std::async(std::launch::async, f);
+  } catch (const std::system_error&) {
+    return std::async(std::launch::deferred, f);
+  }
+}
+
+}  // namespace
+
 std::vector<float> read_nifti_values(const NiftiHeader& header) {
-  std::vector<float> values(header.value_count());
+  constexpr std::size_t most = std::size_t(1) << 19;  // values at a time
+  const std::size_t count = header.value_count(), value_bytes = bytes_of(header.stored_type);
+  std::vector<float> values = room_for<float>(count);
   NiftiStream stream(header);
-  if (header.stored_type == StoredType::float32 && header.slope == 1 && header.intercept == 0) {
-    stream.read(values.data(), values.size());
-  } else {
+  // One block is read and inflated while the one before it becomes floats.
+  std::vector<unsigned char> block(std::min(most, count) * value_bytes), next(block.size());
+  std::vector<float> floats(std::min(most, count));
+  stream.read(block.data(), floats.size());
+  for (std::size_t done = 0; done < count;) {
+    const std::size_t here = std::min(most, count - done);
+    done += here;
+    std::future<void> reading;
+    if (done < count)
+      reading = started([&stream, &next, ahead = std::min(most, count - done)] {
+        stream.read(next.data(), ahead);
+      });
     with_stored_type(header.stored_type, [&](auto type) {
-      using T = decltype(type);
-      std::vector<unsigned char> block(1 << 20);
-      const std::size_t most = block.size() / sizeof(T);
-      for (std::size_t done = 0; done < values.size(); done += most) {
-        const std::size_t count = std::min(most, values.size() - done);
-        stream.read(block.data(), count);
-        convert<T>(block.data(), count, header, values.data() + done);
-      }
+      convert<decltype(type)>(block.data(), here, header, floats.data());
     });
+    values.insert(values.end(), floats.begin(), floats.begin() + std::ptrdiff_t(here));
+    if (reading.valid()) reading.get();
+    block.swap(next);
   }
   stream.finish();
   return values;

@@ -96,6 +96,23 @@ TEST(ImageFile, SlopeAndInterceptAreApplied) {
             (std::vector<float>{-10, -9.5, -9, -8.5, -12, -7.5, -7, -6.5}));
 }
 
+TEST(ImageFile, ValuesAreReadInSeveralBlocks) {
+  const TemporaryFolder folder;
+  std::vector<std::int16_t> stored(97 * 97 * 170);  // three whole blocks and what is left
+  ASSERT_GT(stored.size(), 3u << 19);
+  for (std::size_t i = 0; i < stored.size(); ++i) stored[i] = std::int16_t(int(i % 30011) - 15000);
+  std::string bytes = nifti_header({97, 97, 170}, 4, 16);
+  put_at<float>(bytes, 112, 2.f);
+  put_at<float>(bytes, 116, 1.f);
+  bytes += bytes_of_values(stored);
+  write_bytes(folder / "blocks.nii", bytes);
+  const std::vector<float> voxels = read_image(folder / "blocks.nii").voxels;
+  ASSERT_EQ(voxels.size(), stored.size());
+  for (std::size_t i = 0; i < stored.size(); ++i) ASSERT_EQ(voxels[i], 2.f * stored[i] + 1) << i;
+  write_bytes(folder / "cut.nii", bytes.substr(0, 352 + 2 * 1'000'000));
+  expect_io_error([&] { read_image(folder / "cut.nii"); }, {"file ends after 1000000 of 1599530"});
+}
+
 TEST(ImageFile, DoublesThatFloatCannotHoldAreCounted) {
   const TemporaryFolder folder;
   const std::vector<double> stored{0, 1, 2, 1e300, 4, 5, 6, std::nan("")};
