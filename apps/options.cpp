@@ -108,10 +108,9 @@ po::options_description common_options(CommonOptions& v) {
        "for the warped images")  //
       ("outputs",
        text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report,lattice"),
-       "what is written beside the affine; what nothing asks for is not computed. lattice, by "
-       "ffdreg "
-       "where it is named: the control points as ITK's B-spline, PREFIX1BSpline.h5, a thirtieth of "
-       "the field's bytes")(
+       "what is written beside the affine; what nothing asks for is not computed. lattice, which "
+       "all "
+       "leaves out: ffdreg's control points as ITK's B-spline, a twentieth of a field's bytes")(
           "report", text(v.report)->value_name("json|html|both"),
           "the report's form: PREFIXreport.json, or a page to look at, PREFIXreport.html, or both; "
           "regtool report makes the page later")(

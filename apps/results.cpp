@@ -77,6 +77,12 @@ void ResultFiles::add_image(Context& ctx, const std::string& name, const Volume<
   });
 }
 
+void ResultFiles::add_lattice(Context& ctx, const std::string& name,
+                              const ControlPointGrid& lattice) {
+  add(name,
+      [spline = to_host(ctx, lattice)](const std::string& path) { write_spline(path, spline); });
+}
+
 void ResultFiles::add_whole(Context& ctx, const RegistrationResult& result) {
   const auto on_host = [&](const DisplacementField& whole) {
     const DisplacementField field = as_written(ctx, whole);
@@ -110,8 +116,7 @@ void write_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
     write_affine(files.outputs().set.file(names.affine), result.affine,
                  result.displacement.geometry().center());
     if (!names.back.empty()) files.add_field(ctx, names.back, result.inverse->field);
-    if (!names.lattice.empty())
-      write_spline(ctx, files.outputs().set.file(names.lattice), *result.control_points);
+    if (!names.lattice.empty()) files.add_lattice(ctx, names.lattice, *result.control_points);
   }
   Transform back(result.affine.inverse());
   if (!names.inverse_warped.empty()) back.then(result.inverse->field.lend());

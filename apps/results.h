@@ -24,6 +24,7 @@ class ResultFiles {
   /// does.
   void add_field(Context& ctx, const std::string& name, const DisplacementField& field);
   void add_image(Context& ctx, const std::string& name, const Volume<float>& image);
+  void add_lattice(Context& ctx, const std::string& name, const ControlPointGrid& lattice);
   /// One file for each direction, as --bids names them.
   void add_whole(Context& ctx, const RegistrationResult& result);
   /// Waits for all files, until they are on the disk. Throws IoError.

@@ -1,17 +1,27 @@
-// Control points of a cubic B-spline deformation in a file: a thirtieth of a displacement field's
+// Control points of a cubic B-spline deformation in a file: a twentieth of a displacement field's
 // bytes at three voxels from one to the next.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <freeflow/deform/control_point_grid.h>
 
 namespace freeflow {
 
-/// Writes ITK's BSplineTransform (.h5): points of the fixed space, LPS millimetres, displaced. The
-/// lattice has one more control point on every side than the spline's support needs, for ITK
-/// displaces nothing beyond it, and a border voxel may lie there by a rounding. read_transform_file
-/// reads it. Waits for the device. Throws IoError, WriteError.
-void write_spline(Context& ctx, const std::string& path, const ControlPointGrid& lattice);
+/// Control points in host memory, with one more on every side than the spline's support needs: ITK
+/// displaces nothing beyond that, and a border voxel may lie there by a rounding.
+struct HostSpline {
+  Geometry lattice;           ///< where they stand in the world
+  std::vector<float> planes;  ///< LPS millimetres: all x components, then all y, then all z
+};
+
+/// Waits for the device.
+HostSpline to_host(Context& ctx, const ControlPointGrid& lattice);
+
+/// Writes ITK's BSplineTransform (.h5) in single precision, as it is: such numbers hardly compress.
+/// It displaces points of the fixed space; read_transform_file reads it. Throws IoError,
+/// WriteError.
+void write_spline(const std::string& path, const HostSpline& spline);
 
 }  // namespace freeflow

@@ -40,15 +40,15 @@ HostField field_of_spline(const std::string& path, const StoredTransform& spline
   });
 }
 
-void write_spline(Context& ctx, const std::string& path, const ControlPointGrid& lattice) {
+HostSpline to_host(Context& ctx, const ControlPointGrid& lattice) {
   const Geometry inner = lattice.geometry();
-  Geometry grid = inner;
+  HostSpline spline{inner, {}};
+  Geometry& grid = spline.lattice;
   grid.extent = {inner.extent.x + 2, inner.extent.y + 2, inner.extent.z + 2};
   grid.origin -= grid.direction * grid.spacing;
   const std::vector<float> along_axes = lattice.coefficients().to_host(ctx);
-  StoredTransform spline{"BSplineTransform_float_3_3", numbers_of(grid), {}};
   const std::size_t count = grid.extent.count(), inner_count = inner.extent.count();
-  spline.parameters.resize(3 * count);
+  spline.planes.resize(3 * count);
   for_each_index(grid.extent, [&](std::size_t point, const Eigen::Vector3d& index) {
     const auto inside = [&](int axis) {
       return std::size_t(std::clamp(int(index[axis]) - 1, 0, inner.extent[axis] - 1));
@@ -60,9 +60,15 @@ void write_spline(Context& ctx, const std::string& path, const ControlPointGrid&
         grid.direction * Eigen::Vector3d(along_axes[from], along_axes[inner_count + from],
                                          along_axes[2 * inner_count + from]);
     for (std::size_t component = 0; component < 3; ++component)
-      spline.parameters[component * count + point] = mm[Eigen::Index(component)];
+      spline.planes[component * count + point] = float(mm[Eigen::Index(component)]);
   });
-  write_stored_transforms(path, {spline});
+  return spline;
+}
+
+void write_spline(const std::string& path, const HostSpline& spline) {
+  write_stored_transforms(path, {{"BSplineTransform_float_3_3",
+                                  numbers_of(spline.lattice),
+                                  {spline.planes.begin(), spline.planes.end()}}});
 }
 
 }  // namespace freeflow

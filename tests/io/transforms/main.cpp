@@ -48,7 +48,7 @@ void write_some_spline(const std::string& fixed, const std::string& path) {
   ControlPointGrid lattice(ctx, grid, 3 * grid.spacing, Eigen::Vector3d::Zero());
   lattice.coefficients() =
       Buffer<float>(ctx, test::random_values(3 * lattice.extent().count(), -2, 2));
-  write_spline(ctx, path, lattice);
+  write_spline(path, to_host(ctx, lattice));
 }
 
 void run(const std::vector<std::string>& words) {
