@@ -47,7 +47,9 @@ HostField first_spline(const std::string& path, const StoredTransform& stored, b
                  "applied first can be evaluated at the fixed image's voxels");
   return field_of_spline(
       path, stored,
-      need(fixed, path, "fixed", "its control points are evaluated on the fixed image's grid"),
+      need(fixed, path, "fixed",
+           "its control points are evaluated on the fixed image's grid; regtool convert "
+           "makes a field of them"),
       warnings);
 }
 

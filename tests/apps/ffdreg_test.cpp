@@ -105,6 +105,14 @@ TEST_F(Ffdreg, ControlPointsServeInPlaceOfTheField) {
     ASSERT_NEAR(by_spline[i], by_field[i], 1e-3 * (most - least)) << i;
   const Outcome again = run(call + " --init a_1BSpline.h5 --init a_0GenericAffine.mat -o c_");
   ASSERT_EQ(again.status, 0) << again.err;
+  const std::string regtool = program_path("regtool");
+  EXPECT_EQ(run(regtool + " jacobian -r f.nii.gz -o j.nii.gz -t a_1BSpline.h5").status, 0);
+  EXPECT_EQ(run(regtool + " convert -t a_1BSpline.h5 --fixed f.nii.gz --to itk -o u.nii.gz").status,
+            0);
+  std::ofstream(folder / "points.csv") << "x,y,z\n1,2,3\n";
+  expect_refusal(run(regtool + " points -i points.csv -o out_.csv --direction fixed-to-moving -t "
+                               "a_1BSpline.h5"),
+                 "regtool convert makes a field of them");
   expect_refusal(run(call + " --outputs lattice --bids T1w:MNI -o out_"),
                  "--outputs lattice has no BIDS name; leave out --bids");
   expect_refusal(
