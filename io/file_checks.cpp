@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -117,6 +118,10 @@ std::uint64_t count_voxels(const std::string& path, std::span<const std::int64_t
   if (voxels > most_voxels)
     fail_reading(path, "its " + shape + " voxels are more than the " + std::to_string(most_voxels) +
                            " that can be used; crop or downsample it");
+  if (sizes.size() == 3 && voxels > INT32_MAX && voxels / std::ranges::min(sizes) > most_in_slice)
+    fail_reading(path, "its " + shape + " voxels are more than " + std::to_string(most_in_slice) +
+                           " in a slice, which is as far as rows are numbered; crop or downsample "
+                           "it");
   return std::uint64_t(voxels);
 }
 

@@ -36,8 +36,8 @@ bool has_extension(const std::string& path, const std::string& extension);
 /// pipe would make its reader wait for ever).
 std::uint64_t size_of_readable_file(const std::string& path);
 
-/// The product of the sizes. Throws IoError when one is not positive or when there are more voxels
-/// than 32-bit indices reach.
+/// The product of the sizes. Throws IoError when one is not positive or when there are more voxels,
+/// or more in a slice of a volume, than can be used (most_voxels.h).
 std::uint64_t count_voxels(const std::string& path, std::span<const std::int64_t> sizes);
 
 /// Throws IoError when that many voxels cannot be in the `stored_bytes` that the file has for them;

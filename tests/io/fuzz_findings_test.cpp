@@ -53,6 +53,14 @@ TEST(FuzzFindings, BytesOfVoxelsThatWrapAround) {
                   {"file ends after 0 of 2147352580 voxels"});
 }
 
+TEST(FuzzFindings, AHeaderOfASliceThatIsTooLarge) {
+  // regtool info described a volume that nothing could take.
+  const TemporaryFolder folder;
+  write_bytes(folder / "x.nii", nifti_header({4, 29443, 26988}, 4, 16) + "some voxels");
+  expect_io_error([&] { read_image_header(folder / "x.nii"); },
+                  {"4 x 29443 x 26988 voxels are more than 536870912 in a slice"});
+}
+
 TEST(FuzzFindings, MoreDimensionsThanMetaIoHasRoomFor) {
   const TemporaryFolder folder;
   write_bytes(folder / "x.mha",
