@@ -109,8 +109,7 @@ po::options_description common_options(CommonOptions& v) {
       ("outputs",
        text(v.outputs)->value_name("all|warp,inverse,warped,inversewarped,report,lattice"),
        "what is written beside the affine; what nothing asks for is not computed. lattice, which "
-       "all "
-       "leaves out: ffdreg's control points as ITK's B-spline, a twentieth of a field's bytes")(
+       "all leaves out: ffdreg's control points as ITK's B-spline, a twentieth of a field's bytes")(
           "report", text(v.report)->value_name("json|html|both"),
           "the report's form: PREFIXreport.json, or a page to look at, PREFIXreport.html, or both; "
           "regtool report makes the page later")(
@@ -123,8 +122,7 @@ po::options_description common_options(CommonOptions& v) {
   run.add_options()  //
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N|cuda:N-M"),
        "where to compute; auto takes the first GPU, cuda:0-3 four that share memory and work "
-       "(experimental), for "
-       "images that one cannot hold, cuda:all all")  //
+       "(experimental), for images that one cannot hold, cuda:all all")  //
       ("threads", number(v.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
       ("config", po::value(&v.config)->value_name("FILE"),

@@ -103,9 +103,7 @@ OutputChoice parse_outputs(const std::string& words) {
   for (std::string word; std::getline(list, word, ',');) {
     const auto found = std::ranges::find_if(known, [&](const auto& k) { return word == k.first; });
     if (word == "all") {
-      const bool lattice = choice.lattice;
-      choice = OutputChoice();
-      choice.lattice = lattice;
+      choice = {true, true, true, true, true, choice.lattice};
     } else {
       require(found != std::end(known), "--outputs '" + word + "' is not one of " + known_words);
       *found->second = true;
