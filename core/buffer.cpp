@@ -26,6 +26,18 @@ void* allocate_on_host(std::size_t bytes) {
   return pointer;
 }
 
+void* allocate_on_gpu(ContextState& state, std::size_t bytes, const Planes& planes) {
+  if (!state.group) return cuda_runtime::allocate(state.pool, state.stream, bytes);
+  if (bytes >= state.group->least.bytes) return state.group->allocate(bytes, planes);
+  try {
+    return cuda_runtime::allocate(state.pool, state.stream, bytes);
+  } catch (
+      const DeviceError&) {  // what the group keeps for its next buffers may fill the first GPU
+    if (!state.group->give_back_spare()) throw;
+    return cuda_runtime::allocate(state.pool, state.stream, bytes);
+  }
+}
+
 /// Its address stands for memory that a rehearsal did not take; nothing reads or writes it.
 alignas(64) char imaginary[64];
 }  // namespace
@@ -35,9 +47,7 @@ void* allocate(ContextState& state, std::size_t bytes, const Planes& planes) {
   if (state.kind == ContextKind::rehearsing) {
   } else if (state.device.is_cuda()) {
     const CurrentDevice current(state);
-    pointer = state.group && bytes >= state.group->least.bytes
-                  ? state.group->allocate(bytes, planes)
-                  : cuda_runtime::allocate(state.pool, state.stream, bytes);
+    pointer = allocate_on_gpu(state, bytes, planes);
   } else {
     pointer = allocate_on_host(bytes);
     if (!pointer)

@@ -61,7 +61,7 @@ void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
     return const_cast<char*>(memory_.insert(spare_.extract(alike)).position->first);
   void* pointer = cuda_mapping::map(device_, stripes);
   if (!pointer && !spare_.empty()) {
-    give_back_spare();
+    unmap_spare();
     pointer = cuda_mapping::map(device_, stripes);
   }
   if (!pointer) cuda_runtime::throw_out_of_memory(bytes, std::to_string(free_on_all() >> 20));
@@ -81,7 +81,14 @@ void GpuGroup::wait_for_all() const noexcept {
   for (void* stream : streams_) cuda_runtime::synchronize_quietly(stream);
 }
 
-void GpuGroup::give_back_spare() noexcept {
+bool GpuGroup::give_back_spare() noexcept {
+  const std::lock_guard lock(turn_);
+  const bool any = !spare_.empty();
+  unmap_spare();
+  return any;
+}
+
+void GpuGroup::unmap_spare() noexcept {
   if (spare_.empty()) return;
   wait_for_all();
   for (const auto& [begin, stripes] : spare_)

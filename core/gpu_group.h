@@ -55,6 +55,8 @@ class GpuGroup {
   void* allocate(std::size_t bytes, const Planes& planes);
   /// Keeps it for the next that is dealt out alike. False where the memory is not the group's.
   bool deallocate(void* pointer) noexcept;
+  /// Gives what it keeps back to the GPUs, after queued work. False where it keeps nothing.
+  bool give_back_spare() noexcept;
   /// How many bytes from there on lie on one GPU, at most `bytes`; all where the memory is not the
   /// group's.
   std::size_t on_one_gpu(const void* pointer, std::size_t bytes) const;
@@ -68,7 +70,7 @@ class GpuGroup {
   const Range* range_of(const void* pointer) const;
   std::size_t free_on_all() const;
   void wait_for_all() const noexcept;
-  void give_back_spare() noexcept;
+  void unmap_spare() noexcept;
 
   Device device_;
   std::vector<void*> streams_, events_;
