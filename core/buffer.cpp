@@ -27,13 +27,12 @@ void* allocate_on_host(std::size_t bytes) {
 }
 
 void* allocate_on_gpu(ContextState& state, std::size_t bytes, const Planes& planes) {
-  if (!state.group) return cuda_runtime::allocate(state.pool, state.stream, bytes);
-  if (bytes >= state.group->least.bytes) return state.group->allocate(bytes, planes);
+  if (state.group && bytes >= state.group->least.bytes) return state.group->allocate(bytes, planes);
+  GpuGroup* const keeper = (state.whole ? *state.whole : state).group.get();
   try {
     return cuda_runtime::allocate(state.pool, state.stream, bytes);
-  } catch (
-      const DeviceError&) {  // what the group keeps for its next buffers may fill the first GPU
-    if (!state.group->give_back_spare()) throw;
+  } catch (const DeviceError&) {  // what a group keeps for its next buffers may fill the GPU
+    if (!keeper || !keeper->give_back_spare()) throw;
     return cuda_runtime::allocate(state.pool, state.stream, bytes);
   }
 }
@@ -52,10 +51,10 @@ void* allocate(ContextState& state, std::size_t bytes, const Planes& planes) {
     pointer = allocate_on_host(bytes);
     if (!pointer)
       throw DeviceError("out of memory: " + std::to_string(bytes >> 20) + " MiB more than the " +
-                        std::to_string(state.statistics.bytes_in_use >> 20) +
+                        std::to_string(state.statistics().bytes_in_use >> 20) +
                         " MiB in use were needed");
   }
-  ContextStatistics& s = state.statistics;
+  ContextStatistics& s = state.statistics();
   s.allocations += 1;
   s.bytes_in_use += bytes;
   s.peak_bytes = std::max(s.peak_bytes, s.bytes_in_use);
@@ -63,12 +62,13 @@ void* allocate(ContextState& state, std::size_t bytes, const Planes& planes) {
 }
 
 void deallocate(ContextState& state, void* pointer, std::size_t bytes) noexcept {
-  state.statistics.bytes_in_use -= bytes;
+  state.statistics().bytes_in_use -= bytes;
   if (state.kind == ContextKind::rehearsing) return;
   if (state.group && state.group->deallocate(pointer)) return;
   if (!state.device.is_cuda()) return std::free(pointer);
   try {
     const CurrentDevice current(state);
+    if (state.whole) state.whole->group->follow_first(state.gpu);  // which may still read it
     cuda_runtime::deallocate(state.stream, pointer);
   } catch (const DeviceError&) {  // the GPU is lost, its memory too
   }

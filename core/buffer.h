@@ -28,8 +28,7 @@ class Buffer {
   /// planes: how the elements are used, for memory that several GPUs share.
   Buffer(Context& ctx, std::size_t size, const Planes& planes = {})
       : state_(ctx.state()),
-        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T),
-                                                      {planes.count, planes.band * sizeof(T)}))
+        data_(size ? static_cast<T*>(detail::allocate(*state_, size * sizeof(T), planes))
                    : nullptr),
         size_(size), planes_(planes) {}
   /// Copies a host array to the device.

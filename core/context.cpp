@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include <freeflow/core/context_state.h>
 #include <freeflow/core/cuda_mapping.h>
@@ -28,8 +29,17 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
   stream =
       kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
   if (device.count > 1) group = std::make_unique<GpuGroup>(device, stream);
-  pool = cuda_runtime::create_pool(device.index, device.count);
+  pool = cuda_runtime::create_pool(device, 0);
   readback = cuda_runtime::allocate_host(readback_bytes);
+}
+
+ContextState::ContextState(std::shared_ptr<ContextState> of, int gpu)
+    : device(of->device), gpu(gpu), threads(of->threads), kind(of->kind), whole(std::move(of)) {
+  if (kind == ContextKind::rehearsing) return;
+  kind = ContextKind::of_one_gpu;
+  const detail::CurrentDevice current(*this);
+  stream = whole->group->stream(gpu);
+  pool = cuda_runtime::create_pool(device, gpu);
 }
 
 ContextState::~ContextState() {
@@ -46,9 +56,9 @@ namespace detail {
 
 CurrentDevice::CurrentDevice(const ContextState& state) {
   if (!state.device.is_cuda()) return;
-  const int now = cuda_runtime::current_device();
-  if (now == state.device.index) return;
-  cuda_runtime::make_current(state.device.index);
+  const int now = cuda_runtime::current_device(), wanted = state.device.index + state.gpu;
+  if (now == wanted) return;
+  cuda_runtime::make_current(wanted);
   previous_ = now;
 }
 
@@ -82,17 +92,31 @@ Context Context::rehearsal() const {
   return Context(std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing));
 }
 
+std::vector<Context> Context::parts() const {
+  std::vector<Context> all;
+  if (sharing() == 1)
+    all.push_back(Context(state_));
+  else
+    for (int gpu = 0; gpu < sharing(); ++gpu)
+      all.push_back(Context(std::make_shared<ContextState>(state_, gpu)));
+  return all;
+}
+
 bool Context::rehearses() const { return state_->kind == ContextKind::rehearsing; }
 const Device& Context::device() const { return state_->device; }
 int Context::threads() const { return state_->threads; }
 void* Context::stream() const { return state_->stream; }
 const GpuGroup* Context::group() const { return state_->group.get(); }
-const ContextStatistics& Context::statistics() const { return state_->statistics; }
-void Context::reset_peak() { state_->statistics.peak_bytes = state_->statistics.bytes_in_use; }
+int Context::sharing() const { return state_->whole ? 1 : state_->device.count; }
+const ContextStatistics& Context::statistics() const { return state_->statistics(); }
+void Context::reset_peak() {
+  ContextStatistics& counted = state_->statistics();
+  counted.peak_bytes = counted.bytes_in_use;
+}
 void* Context::readback() const { return state_->readback; }
 
 void Context::synchronize() {
-  state_->statistics.synchronizations += 1;
+  state_->statistics().synchronizations += 1;
   if (!device().is_cuda() || rehearses()) return;
   const detail::CurrentDevice current(*state_);
   cuda_runtime::synchronize(stream());

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <freeflow/core/context_statistics.h>
 #include <freeflow/core/device.h>
@@ -38,12 +39,20 @@ class Context {
   Context rehearsal() const;
   bool rehearses() const;
 
+  /// A context for each GPU that shares the work: what is queued with it runs on that GPU alone and
+  /// is not dealt out, and what is allocated with it lies there, for all to reach. The GPUs go side
+  /// by side within SideBySide (gpu_group.h). Where one device does the work, that device's alone.
+  /// They copy nothing to the host.
+  std::vector<Context> parts() const;
+
   const Device& device() const;
   int threads() const;
   /// The cudaStream_t of a CUDA context; null on the CPU.
   void* stream() const;
   /// The GPUs that share the work; null where one device does it.
   const GpuGroup* group() const;
+  /// How many devices share the work; in a rehearsal too, which has no group.
+  int sharing() const;
   const ContextStatistics& statistics() const;
   void reset_peak();
 

@@ -12,16 +12,20 @@ namespace freeflow {
 enum class ContextKind {
   working,
   on_lent_stream,
-  rehearsing  ///< counts what it is asked for and does nothing
+  of_one_gpu,  ///< of a group: Context::parts
+  rehearsing   ///< counts what it is asked for and does nothing
 };
 
 class ContextState {
  public:
   ContextState(Device device, int threads, ContextKind kind, void* lent_stream = nullptr);
+  /// One GPU of the group that `whole` is, counted from its first; `whole` outlives it.
+  ContextState(std::shared_ptr<ContextState> whole, int gpu);
   ~ContextState();
   ContextState(const ContextState&) = delete;
 
   Device device;
+  int gpu = 0;  ///< the current one of the device's, counted from its first
   int threads = 1;
   ContextKind kind = ContextKind::working;
   void* stream = nullptr;
@@ -33,7 +37,12 @@ class ContextState {
   }
 
   std::unique_ptr<GpuGroup> group;  ///< where the device is several GPUs
-  ContextStatistics statistics;
+  std::shared_ptr<ContextState> whole;
+  /// Memory and waits are counted with the whole.
+  ContextStatistics& statistics() { return whole ? whole->statistics() : statistics_; }
+
+ private:
+  ContextStatistics statistics_;
 };
 
 }  // namespace freeflow

@@ -74,17 +74,18 @@ void wait(void* stream, void* event) {
       cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0));
 }
 
-void* create_pool(int index, int count) {
+void* create_pool(const Device& device, int gpu) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
-  properties.location = {cudaMemLocationTypeDevice, index};
+  properties.location = {cudaMemLocationTypeDevice, device.index + gpu};
   cudaMemPool_t pool;
   cuda_check(cudaMemPoolCreate(&pool, &properties));
   std::uint64_t keep_everything = UINT64_MAX;
   cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything));
-  for (int peer = index + 1; peer < index + count; ++peer) {
+  for (int peer = 0; peer < device.count; ++peer) {
+    if (peer == gpu) continue;
     cudaMemAccessDesc access{};
-    access.location = {cudaMemLocationTypeDevice, peer};
+    access.location = {cudaMemLocationTypeDevice, device.index + peer};
     access.flags = cudaMemAccessFlagsProtReadWrite;
     cuda_check(cudaMemPoolSetAccess(pool, &access, 1));
   }

@@ -20,6 +20,7 @@ struct Cpu {
 struct Cuda {
   void* stream = nullptr;
   const GpuGroup* group = nullptr;  ///< the GPUs that share the work, null for one
+  int gpus = 1;                     ///< how many that are, in a rehearsal too
 };
 
 /// Calls f(Cpu) or f(Cuda), in a rehearsal too: for what finds out sizes and allocates.
@@ -28,7 +29,7 @@ void dispatch_always(const Context& ctx, F&& f) {
   if (!ctx.device().is_cuda()) return f(Cpu{ctx.threads()});
 #if FREEFLOW_CUDA || defined(__CUDACC__)
   const detail::CurrentDevice current(*ctx.state());
-  f(Cuda{ctx.stream(), ctx.group()});
+  f(Cuda{ctx.stream(), ctx.group(), ctx.sharing()});
 #else
   throw InvalidArgument(
       "this operation was built for the CPU alone: build the file that calls it with nvcc, or take "

@@ -26,6 +26,12 @@ GpuGroup::~GpuGroup() {
 
 void GpuGroup::make_current(int gpu) const { cuda_runtime::make_current(device_.index + gpu); }
 
+void GpuGroup::follow_first(int gpu) const {
+  if (gpu == 0) return;
+  cuda_runtime::record(events_[0], streams_[0]);
+  cuda_runtime::wait(stream(gpu), events_[0]);
+}
+
 GpuGroup::Shared::Shared(const GpuGroup& group) : group_(group) {
   cuda_runtime::record(group.events_[0], group.streams_[0]);
   for (int gpu = 1; gpu < group.size(); ++gpu)
@@ -49,6 +55,12 @@ void GpuGroup::Shared::join() {
     cuda_runtime::wait(group_.streams_[0], event);
   }
 }
+
+SideBySide::SideBySide(const Context& ctx) : current_(*ctx.state()) {
+  if (ctx.group()) shared_.emplace(*ctx.group());
+}
+
+SideBySide::~SideBySide() = default;
 
 void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
   std::vector<Stripe> stripes =

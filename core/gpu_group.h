@@ -8,8 +8,10 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <vector>
 
+#include <freeflow/core/context.h>
 #include <freeflow/core/device.h>
 #include <freeflow/core/stripes.h>
 
@@ -34,6 +36,9 @@ class GpuGroup {
   void* stream(int gpu) const { return streams_[std::size_t(gpu)]; }
   /// The calling thread's current GPU, on which it launches.
   void make_current(int gpu) const;
+
+  /// What a GPU's stream is given next comes after what the first has been given so far.
+  void follow_first(int gpu) const;
 
   /// While it lives, the GPUs' streams run side by side.
   class Shared {
@@ -76,6 +81,19 @@ class GpuGroup {
   std::vector<void*> streams_, events_;
   mutable std::mutex turn_;
   std::map<const char*, std::vector<Stripe>> memory_, spare_;
+};
+
+/// While it lives, what is queued with the contexts of Context::parts runs side by side, after what
+/// was queued with `ctx` before; `ctx` goes on after all of it. Nothing where one device works.
+class SideBySide {
+ public:
+  explicit SideBySide(const Context& ctx);
+  ~SideBySide();
+  SideBySide(const SideBySide&) = delete;
+
+ private:
+  detail::CurrentDevice current_;
+  std::optional<GpuGroup::Shared> shared_;
 };
 
 }  // namespace freeflow

@@ -31,8 +31,7 @@ template <class Body>
 void reduce_rows(backend::Cuda cuda, Extent extent, const Body& body, double* sums) {
   const dim3 block(reduction::row_lanes, 8);
   const unsigned rows = unsigned(extent.y);  // of a slice
-  const Dealt dealt{unsigned(extent.z), std::size_t(rows) * unsigned(extent.z) / 8, 1,
-                    unsigned(band_slices(extent))};
+  const Dealt dealt{unsigned(extent.z), std::size_t(rows) * unsigned(extent.z) / 8};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     reduce_rows_kernel<<<(share.count() * rows + 7) / 8, block, 0, share.stream>>>(
         extent, int(share.first * rows), int(share.end * rows), body, sums);

@@ -1,9 +1,7 @@
 // Launches that several GPUs share (gpu_group.h). What is dealt out are slices, as of the memory. A
 // kernel that can be shared takes the first of its slices, and the one behind its last; it is
-// started once or, for each GPU, plane and band, for a part of them.
+// started once or, for each GPU and plane, for a part of them.
 #pragma once
-
-#include <algorithm>
 
 #include <freeflow/core/dispatch.h>
 #include <freeflow/core/gpu_group.h>
@@ -19,12 +17,12 @@ struct Share {
   unsigned count() const { return end - first; }
 };
 
-/// A launch of so many blocks over planes of so many slices, which are gone through in bands (0: in
-/// one). Every GPU takes the same part of every band.
+/// A launch of so many blocks over planes of so many slices. Every GPU takes the same part of every
+/// plane.
 struct Dealt {
   unsigned slices;
   std::size_t blocks;
-  unsigned planes = 1, band = 0;
+  unsigned planes = 1;
 };
 
 /// start(Share, gpu) queues the launch of a part; gpu counts from 0. The parts run side by side,
@@ -37,21 +35,18 @@ void for_each_share(backend::Cuda cuda, const Dealt& dealt, Start&& start) {
     cuda_check(cudaGetLastError());
     return;
   }
-  const unsigned gpus = unsigned(group->size()), band = dealt.band > 0 ? dealt.band : dealt.slices;
   GpuGroup::Shared shared(*group);
-  for (unsigned gpu = 0; gpu < gpus; ++gpu) {
-    group->make_current(int(gpu));
-    const auto stream = static_cast<cudaStream_t>(group->stream(int(gpu)));
-    for (unsigned plane = 0; plane < dealt.planes; ++plane)
-      for (unsigned begin = 0; begin < dealt.slices; begin += band) {
-        const unsigned length = std::min(band, dealt.slices - begin),
-                       first = plane * dealt.slices + begin,
-                       low = unsigned(std::size_t(length) * gpu / gpus),
-                       high = unsigned(std::size_t(length) * (gpu + 1) / gpus);
-        if (high == low) continue;
-        start(Share{stream, first + low, first + high}, int(gpu));
-        cuda_check(cudaGetLastError());
-      }
+  for (int gpu = 0; gpu < group->size(); ++gpu) {
+    group->make_current(gpu);
+    const auto stream = static_cast<cudaStream_t>(group->stream(gpu));
+    const int slices = int(dealt.slices);
+    const auto low = unsigned(first_slice(slices, gpu, group->size())),
+               high = unsigned(first_slice(slices, gpu + 1, group->size()));
+    for (unsigned plane = 0; plane < dealt.planes; ++plane) {
+      const unsigned first = plane * dealt.slices;
+      start(Share{stream, first + low, first + high}, gpu);
+      cuda_check(cudaGetLastError());
+    }
   }
   shared.join();
 }

@@ -5,8 +5,7 @@ namespace freeflow {
 std::vector<Stripe> stripes_of(std::size_t bytes, const Planes& planes, int gpus,
                                std::size_t page) {
   std::vector<Stripe> stripes;
-  const std::size_t each = bytes / std::size_t(planes.count), pages = (bytes + page - 1) / page,
-                    band = planes.band > 0 ? planes.band : each;
+  const std::size_t each = bytes / std::size_t(planes.count), pages = (bytes + page - 1) / page;
   std::size_t done = 0;  // in pages
   const auto add = [&](int gpu, std::size_t end) {
     if (end <= done) return;
@@ -17,11 +16,8 @@ std::vector<Stripe> stripes_of(std::size_t bytes, const Planes& planes, int gpus
     done = end;
   };
   for (std::size_t plane = 0; plane < std::size_t(planes.count); ++plane)
-    for (std::size_t begin = 0; begin < each; begin += band) {
-      const std::size_t length = std::min(band, each - begin);
-      for (int gpu = 0; gpu < gpus; ++gpu)
-        add(gpu, (plane * each + begin + length / std::size_t(gpus) * std::size_t(gpu + 1)) / page);
-    }
+    for (int gpu = 0; gpu < gpus; ++gpu)
+      add(gpu, (plane * each + each / std::size_t(gpus) * std::size_t(gpu + 1)) / page);
   add(gpus - 1, pages);
   return stripes;
 }

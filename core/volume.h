@@ -18,13 +18,13 @@ class Volume {
  public:
   Volume() = default;
   Volume(Context& ctx, const Geometry& geometry)
-      : geometry_(geometry), voxels_(ctx, geometry.extent.count(), planes_of(geometry.extent)) {}
+      : geometry_(geometry), voxels_(ctx, geometry.extent.count()) {}
   /// Copies host voxels (x fastest) to the device. Throws InvalidArgument when their number does
   /// not fit the geometry.
   Volume(Context& ctx, const Geometry& geometry, const std::vector<T>& host) : geometry_(geometry) {
     require(host.size() == geometry.extent.count(),
             "the number of voxels does not fit the geometry");
-    voxels_ = Buffer<T>(ctx, host, planes_of(geometry.extent));
+    voxels_ = Buffer<T>(ctx, host);
   }
   /// Takes voxels that are on the device already, owned or lent (x fastest). Throws InvalidArgument
   /// when their number does not fit.

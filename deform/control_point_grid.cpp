@@ -116,9 +116,9 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
     if (a == 2) first_slices_ = std::move(first);
   }
   const Extent after_x{grid_.x, lattice_.y, lattice_.z}, after_y{grid_.x, grid_.y, lattice_.z};
-  after_x_ = Buffer<float>(ctx, 3 * after_x.count(), planes_of(after_x, 3));
-  after_y_ = Buffer<float>(ctx, 3 * after_y.count(), planes_of(after_y, 3));
-  if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size(), planes_of(after_y, 3));
+  after_x_ = Buffer<float>(ctx, 3 * after_x.count(), Planes{3});
+  after_y_ = Buffer<float>(ctx, 3 * after_y.count(), Planes{3});
+  if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size(), Planes{3});
 }
 
 AxisTaps SplineSampler::taps(int axis) const {
@@ -216,13 +216,25 @@ void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel,
   gather_along_yx(ctx, after_y_.data(), per_coefficient);
 }
 
-void SplineSampler::gather_slices(Context& ctx, int first, FieldView<const float> per_voxel) const {
+void SplineSampler::begin_adjoint(Context& ctx) const {
+  require(gathered_.size() > 0, "the spline sampler was not built for slabs");
+  ctx.fill_zero(gathered_.data(), gathered_.size() * sizeof(float));
+}
+
+int SplineSampler::reaching_before(int control_slice) const {
+  return int(std::lower_bound(first_slices_.begin(), first_slices_.end(), control_slice) -
+             first_slices_.begin());
+}
+
+void SplineSampler::gather_slices(Context& ctx, int first, FieldView<const float> per_voxel,
+                                  int from, int to) const {
   const Extent n = per_voxel.extent;
   require(gathered_.size() > 0, "the spline sampler was not built for slabs");
   require(n.x == grid_.x && n.y == grid_.y && first >= 0 && first + n.z <= grid_.z,
           "the slices do not lie on the spline sampler's grid");
-  if (first == 0) ctx.fill_zero(gathered_.data(), gathered_.size() * sizeof(float));
-  const int from = first_slices_[first], to = first_slices_[first + n.z - 1] + 4;
+  from = std::max(from, first_slices_[first]);
+  to = std::min(to, reached_before(first + n.z));
+  if (from >= to) return;
   for_each_voxel(ctx, Extent{n.x * n.y, 3, to - from},
                  GatherSlicesBody{per_voxel.data, gathered_.data(), taps(2), first, n.z, from,
                                   lattice_.z, n.x * n.y});

@@ -81,9 +81,16 @@ class SplineSampler {
   /// for. u is of the slab alone, which begins at slice `first`.
   void take(Context& ctx, FieldView<const float> coefficients) const;
   void evaluate_slices(Context& ctx, int first, FieldView<float> u) const;
-  /// adjoint in parts, the same bits: slabs in ascending order, the first of them at slice 0, then
-  /// the sums.
-  void gather_slices(Context& ctx, int first, FieldView<const float> per_voxel) const;
+  /// adjoint in parts, the same bits: begin, slabs, then the sums. The slabs that reach a slice of
+  /// control points come in ascending order; of them, those from `from` to before `to` are added
+  /// to.
+  void begin_adjoint(Context& ctx) const;
+  void gather_slices(Context& ctx, int first, FieldView<const float> per_voxel, int from,
+                     int to) const;
+  /// How many slices of control points the voxels before a slice reach, and how many slices of
+  /// voxels reach the control points before a slice.
+  int reached_before(int slice) const { return slice > 0 ? first_slices_[slice - 1] + 4 : 0; }
+  int reaching_before(int control_slice) const;
   void finish_adjoint(Context& ctx, FieldView<float> per_coefficient) const;
 
  private:

@@ -41,6 +41,7 @@ struct InterpolateAxisBody {
 
 /// The same for the x axis, where inner is 1 and the voxel runs along x.
 struct InterpolateAlongXBody {
+  static constexpr unsigned stacked_planes = 3;
   InterpolateAxisBody axis;
   FREEFLOW_HD void operator()(int i, int, int outer) const { axis(0, i, outer); }
 };
@@ -90,6 +91,7 @@ struct GatherSlicesBody {
 };
 
 struct GatherAlongXBody {
+  static constexpr unsigned stacked_planes = 3;
   GatherAxisBody axis;
   FREEFLOW_HD void operator()(int j, int, int outer) const { axis(0, j, outer); }
 };

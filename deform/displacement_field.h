@@ -18,14 +18,13 @@ class DisplacementField {
  public:
   DisplacementField() = default;
   DisplacementField(Context& ctx, const Geometry& geometry)
-      : geometry_(geometry),
-        planes_(ctx, 3 * geometry.extent.count(), planes_of(geometry.extent, 3)) {}
+      : geometry_(geometry), planes_(ctx, 3 * geometry.extent.count(), Planes{3}) {}
   /// Copies three host planes (all x, all y, all z components; voxels) to the device.
   DisplacementField(Context& ctx, const Geometry& geometry, const std::vector<float>& host)
       : geometry_(geometry) {
     require(host.size() == 3 * geometry.extent.count(),
             "the number of displacements does not fit the geometry");
-    planes_ = Buffer<float>(ctx, host, planes_of(geometry.extent, 3));
+    planes_ = Buffer<float>(ctx, host, Planes{3});
   }
 
   /// Takes planes that are on the device already, owned or lent. Throws InvalidArgument when their

@@ -90,15 +90,15 @@ Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geome
 }
 
 void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map,
-                 FieldView<const float> u, VolumeView<float> warped) {
-  for_each_voxel(ctx, warped.extent, WarpValuesBody{{map, u}, moving, warped});
+                 FieldView<const float> u, VolumeView<float> warped, int first) {
+  for_each_voxel(ctx, warped.extent, WarpValuesBody{{map, u, first}, moving, warped});
 }
 
 void warp_values_cubic(Context& ctx, VolumeView<const float> moving,
                        VolumeView<const float> coefficients, const PointMap& map,
-                       FieldView<const float> u, VolumeView<float> warped) {
+                       FieldView<const float> u, VolumeView<float> warped, int first) {
   for_each_voxel(ctx, warped.extent,
-                 WarpCubicBody<DisplacedPoint>{{map, u}, coefficients, moving, warped, NAN});
+                 WarpCubicBody<DisplacedPoint>{{map, u, first}, coefficients, moving, warped, NAN});
 }
 
 void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map,

@@ -42,12 +42,12 @@ void bspline_prefilter(Context& ctx, VolumeView<float> image);
 void warp_with_gradient(Context& ctx, VolumeView<const float> moving, const PointMap& map,
                         FieldView<const float> u, VolumeView<float> warped,
                         FieldView<float> gradient);
-/// The same without the gradient.
+/// The same without the gradient. u and `warped` may be of some slices alone, from `first` on.
 void warp_values(Context& ctx, VolumeView<const float> moving, const PointMap& map,
-                 FieldView<const float> u, VolumeView<float> warped);
+                 FieldView<const float> u, VolumeView<float> warped, int first = 0);
 /// The same by the cubic B-spline of `coefficients`, the prefiltered moving image.
 void warp_values_cubic(Context& ctx, VolumeView<const float> moving,
                        VolumeView<const float> coefficients, const PointMap& map,
-                       FieldView<const float> u, VolumeView<float> warped);
+                       FieldView<const float> u, VolumeView<float> warped, int first = 0);
 
 }  // namespace freeflow

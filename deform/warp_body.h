@@ -9,12 +9,14 @@ namespace freeflow {
 struct DisplacedPoint {
   PointMap map;
   FieldView<const float> u;  // null data: no displacement
+  int first = 0;             // the grid's slice at which that of u begins
 
   FREEFLOW_HD Vec3f operator()(int x, int y, int z) const {
     const std::size_t n = u.extent.count(), i = u.extent.offset(x, y, z);
-    if (!u.data) return map_point(map, float(x), float(y), float(z));
+    const float slice = float(first + z);
+    if (!u.data) return map_point(map, float(x), float(y), slice);
     return map_point(map, float(x) + u.data[i], float(y) + u.data[i + n],
-                     float(z) + u.data[i + 2 * n]);
+                     slice + u.data[i + 2 * n]);
   }
 };
 

@@ -245,7 +245,7 @@ void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
   const unsigned bundles = bundles_of(body.lines, planes, 32),
                  of_slice = along_z ? 0 : bundles / unsigned(planes * n.z);
   const Dealt dealt{unsigned(n.z), std::size_t(bundles) * segments(length),
-                    along_z ? 1u : unsigned(planes), unsigned(band_slices(n))};
+                    along_z ? 1u : unsigned(planes)};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     allow_shared_memory(kernel);
     const int first = along_z ? int(share.first) : 0, last = along_z ? int(share.end) : length;
@@ -268,7 +268,7 @@ void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
     const bool along_z = body.lines.axis == 2;
     const unsigned bundles = bundles_of(body.lines, planes, recursive_lanes),
                    slices = unsigned(along_z ? n.y : n.z), of_slice = bundles / (planes * slices);
-    const Dealt dealt{slices, bundles, unsigned(planes), along_z ? 0 : unsigned(band_slices(n))};
+    const Dealt dealt{slices, bundles, unsigned(planes)};
     for_each_share(cuda, dealt, [&](const Share& share, int) {
       allow_shared_memory(kernel);
       kernel<<<share.count() * of_slice, recursive_threads, bytes, share.stream>>>(

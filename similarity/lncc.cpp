@@ -46,8 +46,8 @@ void Lncc::prepare(Context& ctx, const ImagePair& images) {
   const Extent n = fixed_.extent();
   const std::size_t columns = tally_columns(n, options_.radius);
   const std::size_t planes = further_boxes() ? moment_planes : coefficient_planes;
-  moments_ = Buffer<float>(ctx, moment_planes * n.count(), planes_of(n, int(moment_planes)));
-  coefficients_ = Buffer<float>(ctx, planes * n.count(), planes_of(n, int(planes)));
+  moments_ = Buffer<float>(ctx, moment_planes * n.count(), Planes{int(moment_planes)});
+  coefficients_ = Buffer<float>(ctx, planes * n.count(), Planes{int(planes)});
   tally_ = Buffer<double>(ctx, 2 * columns);
   sums_ = Buffer<double>(ctx, 2);
   work_ = ReduceWorkspace(ctx, columns, 2);

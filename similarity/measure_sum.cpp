@@ -27,7 +27,7 @@ void MeasureSum::set_channel_ranges(std::size_t channel, const IntensityRange& f
 }
 
 void MeasureSum::allocate(Context& ctx, Extent extent) {
-  force_ = Buffer<float>(ctx, terms_.size() > 1 ? 3 * extent.count() : 0, planes_of(extent, 3));
+  force_ = Buffer<float>(ctx, terms_.size() > 1 ? 3 * extent.count() : 0, Planes{3});
   costs_ = Buffer<double>(ctx, terms_.size() + 1);
 }
 

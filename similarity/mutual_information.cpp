@@ -55,15 +55,23 @@ MutualInformation::Table MutualInformation::make_table(Context& ctx, double unit
           Buffer<double>(ctx, 4), unit};
 }
 
+MutualInformation::Counter MutualInformation::make_counter(Context& ctx, bool with_sum) const {
+  return {JointHistogram(ctx, options_.scheme, shape_, fixed_bin_.extent().count()),
+          Buffer<std::uint64_t>(ctx, shape_.bins()),
+          Buffer<std::uint64_t>(ctx, with_sum ? shape_.bins() : 0)};
+}
+
 void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
   require_on_device(ctx, images.fixed, images.moving);
   map_ = images.fixed_to_moving;
   fixed_bin_ = Volume<std::uint16_t>(ctx, images.fixed.geometry());
   moving_in_bins_ = Volume<float>(ctx, images.moving.geometry());
-  histogram_ = JointHistogram(ctx, options_.scheme, shape_, fixed_bin_.extent().count());
+  counters_.clear();
+  counters_.push_back(make_counter(ctx, false));
+  if (ctx.sharing() > 1)
+    for (Context& part : ctx.parts()) counters_.push_back(make_counter(part, true));
   counted_ = make_table(ctx, double(shape_.unit()));
   if (smooths()) smoothed_ = make_table(ctx, 36);
-  of_slab_ = Buffer<std::uint64_t>(ctx, shape_.bins());
   slopes_ = Buffer<float>(ctx, shape_.bins());
   polynomials_ = Buffer<float>(ctx, 4 * shape_.bins());
   warped_ = warps_first(ctx) ? Volume<float>(ctx, images.fixed.geometry()) : Volume<float>();
@@ -94,12 +102,6 @@ bool MutualInformation::warps_first(const Context& ctx) const {
 
 namespace {
 
-/// The map of a slab's voxels, whose slices count from its first.
-PointMap map_of_slab(PointMap map, int first) {
-  for (auto& row : map.m) row[3] = float(double(row[3]) + double(row[2]) * first);
-  return map;
-}
-
 /// The planes of a volume that lies under a slab of so many slices.
 template <class T>
 VolumeView<T> slices_of(const VolumeView<T>& whole, int first, int slices) {
@@ -109,36 +111,53 @@ VolumeView<T> slices_of(const VolumeView<T>& whole, int first, int slices) {
 
 }  // namespace
 
-void MutualInformation::begin(Context&) { counted_any_ = false; }
+void MutualInformation::begin(Context&) {
+  for (Counter& counter : counters_) counter.any = false;
+}
 
 VolumeView<const std::uint16_t> MutualInformation::fixed_bins_of(
     int first, const FieldView<const float>& u) const {
   return slices_of(fixed_bin_.view(), first, u.extent.z);
 }
 
-void MutualInformation::count(Context& ctx, int first, FieldView<const float> u) {
+void MutualInformation::count(Context& ctx, int part, int first, FieldView<const float> u) {
+  count(ctx, counters_[counters_.size() > 1 ? 1 + std::size_t(part) : 0], first, u);
+}
+
+void MutualInformation::count(Context& ctx, Counter& counter, int first, FieldView<const float> u) {
   const VolumeView<const std::uint16_t> fixed = fixed_bins_of(first, u);
   const VolumeView<const float> moving = std::as_const(moving_in_bins_).view();
   const VolumeView<const float> coefficients = std::as_const(coefficients_).view();
-  const PointMap map = map_of_slab(map_, first);
-  std::uint64_t* const counts = counted_any_ ? of_slab_.data() : counted_.histogram.data();
+  std::uint64_t* const sum =
+      counter.sum.size() > 0 ? counter.sum.data() : counted_.histogram.data();
+  std::uint64_t* const counts = counter.any ? counter.of_slab.data() : sum;
   if (warps_first(ctx)) {
     const VolumeView<float> warped = slices_of(warped_.view(), first, u.extent.z);
     if (samples_cubic())
-      warp_values_cubic(ctx, moving, coefficients, map, u, warped);
+      warp_values_cubic(ctx, moving, coefficients, map_, u, warped, first);
     else
-      warp_values(ctx, moving, map, u, warped);
-    histogram_.count(ctx, SampledPair{fixed.data, warped.data, fixed.extent.count()}, counts);
+      warp_values(ctx, moving, map_, u, warped, first);
+    counter.histogram.count(ctx, SampledPair{fixed.data, warped.data, fixed.extent.count()},
+                            counts);
   } else {
-    histogram_.count(ctx, WarpedPair{fixed, moving, map, u, coefficients}, counts);
+    counter.histogram.count(ctx, WarpedPair{fixed, moving, map_, u, coefficients, first}, counts);
   }
-  if (counted_any_)
-    for_each_voxel(ctx, Extent{int(shape_.bins()), 1, 1},
-                   AddCountsBody{counts, counted_.histogram.data()});
-  counted_any_ = true;
+  if (counter.any)
+    for_each_voxel(ctx, Extent{int(shape_.bins()), 1, 1}, AddCountsBody{counts, sum});
+  counter.any = true;
+}
+
+void MutualInformation::add_up(Context& ctx) {
+  if (counters_.front().any) return;
+  counted_.histogram.fill_zero(ctx);
+  for (const Counter& counter : counters_)
+    if (counter.any)
+      for_each_voxel(ctx, Extent{int(shape_.bins()), 1, 1},
+                     AddCountsBody{counter.sum.data(), counted_.histogram.data()});
 }
 
 void MutualInformation::conclude(Context& ctx, double* cost) {
+  add_up(ctx);
   measure(ctx, counted_);
   differentiate(ctx, cost);
 }
@@ -174,7 +193,7 @@ template <class F>
 void MutualInformation::with_point(int first, FieldView<const float> u, F&& f) const {
   const InformationPoint linear{fixed_bins_of(first, u),
                                 moving_in_bins_.view(),
-                                {map_of_slab(map_, first), u},
+                                {map_, u, first},
                                 slopes_.data(),
                                 reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
                                 shape_.moving_bins};
@@ -203,7 +222,7 @@ void MutualInformation::evaluate(Context& ctx, FieldView<const float> u, FieldVi
                                  double* cost) {
   const FieldView<const float> whole{u.data, fixed_bin_.extent()};
   begin(ctx);
-  count(ctx, 0, whole);
+  count(ctx, counters_.front(), 0, whole);
   if (force.data) {
     conclude(ctx, cost);
     this->force(ctx, 0, whole, force);
@@ -220,7 +239,7 @@ void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float
           "the partial-volume estimate has no derivative by intensity; use parzen");
   const FieldView<const float> whole{u.data, fixed_bin_.extent()};
   begin(ctx);
-  count(ctx, 0, whole);
+  count(ctx, counters_.front(), 0, whole);
   conclude(ctx, cost);
   const float bins_per_unit =
       float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);

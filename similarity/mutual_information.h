@@ -59,7 +59,7 @@ class MutualInformation : public SimilarityMeasure, public SlabMeasure {
   void evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force,
                 double* cost) override;
   void begin(Context& ctx) override;
-  void count(Context& ctx, int first, FieldView<const float> u) override;
+  void count(Context& ctx, int part, int first, FieldView<const float> u) override;
   void conclude(Context& ctx, double* cost) override;
   void force(Context& ctx, int first, FieldView<const float> u, FieldView<float> out) override;
   /// Of the entropies: what images of evenly filled bins reach.
@@ -81,6 +81,17 @@ class MutualInformation : public SimilarityMeasure, public SlabMeasure {
     Buffer<double> sums;
     double unit = 1;
   };
+  /// Counts slab by slab. The first is of the whole device and has its sum in counted_; where that
+  /// is several GPUs, one more for each, with a sum of its own.
+  struct Counter {
+    JointHistogram histogram;
+    Buffer<std::uint64_t> of_slab, sum;
+    bool any = false;
+  };
+  Counter make_counter(Context& ctx, bool with_sum) const;
+  /// What the GPUs have counted on their own, into counted_.
+  void add_up(Context& ctx);
+  void count(Context& ctx, Counter& counter, int first, FieldView<const float> u);
   Table make_table(Context& ctx, double unit) const;
   void measure(Context& ctx, Table& table) const;
   /// The derivative of every joint bin, into slopes_.
@@ -103,10 +114,8 @@ class MutualInformation : public SimilarityMeasure, public SlabMeasure {
   PointMap map_;
   Volume<float> moving_in_bins_, coefficients_, warped_;
   Volume<std::uint16_t> fixed_bin_;
-  JointHistogram histogram_;
+  std::vector<Counter> counters_;
   Table counted_, smoothed_;
-  Buffer<std::uint64_t> of_slab_;
-  bool counted_any_ = false;
   Buffer<float> slopes_, polynomials_;
   ReduceWorkspace work_;
 };

@@ -235,10 +235,9 @@ void sum_along_z(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   using namespace window_sum;
   const int length = z_segment(radius);
   const unsigned columns = unsigned((std::size_t(n.x) * n.y + column_threads - 1) / column_threads);
-  // Segments stay whole, as a sum goes on from slice to slice; they may be longer than a GPU's part
-  // of a band.
-  const unsigned all = unsigned(segments(n.z, length)), in_band = unsigned(band_slices(n) / length);
-  const Dealt dealt{all, std::size_t(all) * columns, 1, in_band > 1 ? in_band : 0};
+  // Segments stay whole, as a sum goes on from slice to slice.
+  const unsigned all = unsigned(segments(n.z, length));
+  const Dealt dealt{all, std::size_t(all) * columns};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     along_z_kernel<<<dim3(columns, share.count()), column_threads, 0, share.stream>>>(
         n, radius, length, share.first, body);
@@ -255,8 +254,7 @@ void sum_along_yx(backend::Cuda cuda, Extent n, int radius, const Body& body) {
   const std::size_t bytes = strip.shared_bytes(Body::terms);
   const auto kernel = radius <= narrow_radius ? along_yx_kernel<narrow_threads, Body>
                                               : along_yx_kernel<wide_threads, Body>;
-  const Dealt slices{unsigned(n.z), std::size_t(grid.x) * grid.y * unsigned(n.z), 1,
-                     unsigned(band_slices(n))};
+  const Dealt slices{unsigned(n.z), std::size_t(grid.x) * grid.y * unsigned(n.z)};
   for_each_share(cuda, slices, [&](const Share& share, int) {
     allow_shared_memory(kernel);
     grid.z = share.count();

@@ -76,7 +76,7 @@ SamplingMap::SamplingMap(Context& ctx, const Transform& transform, const Geometr
     : grid_(grid), image_(image) {
   grid.validate("the grid to be sampled");
   image.validate("the image to be sampled");
-  position_ = Buffer<float>(ctx, 3 * grid.extent.count(), planes_of(grid.extent, 3));
+  position_ = Buffer<float>(ctx, 3 * grid.extent.count(), Planes{3});
   for_each_voxel(ctx, grid.extent,
                  StorePointBody{chain_point(ctx, transform, grid, image),
                                 FieldView<float>{position_.data(), grid.extent}});

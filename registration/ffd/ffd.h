@@ -38,7 +38,7 @@ struct FfdOptions : LevelOptions {
   bool with_control_points = false;  ///< RegistrationResult::control_points
   /// On levels of more than four times as many voxels, displacement and force exist for so many at
   /// a time where the measure allows it (slab_measure.h: nmi, mi): 24 bytes a voxel less.
-  std::size_t slab_voxels = band_voxels;
+  std::size_t slab_voxels = std::size_t(1) << 26;
 
   FfdOptions() { similarity.kind = SimilarityKind::automatic; }
 

@@ -35,9 +35,20 @@ class FfdObjective : public Objective {
     std::unique_ptr<Penalty> penalty;
   };
 
+  /// Slices [begin, end) of the fixed grid, gone through slab by slab by one GPU.
+  struct Part {
+    Context ctx;
+    int begin, end;
+    DisplacementField u, force;  ///< of a slab
+  };
+
   FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice,
                const Geometry& grid, const std::vector<PenaltyTerm>& penalties,
-               SlabMeasure* by_slabs, Geometry slab);
+               SlabMeasure* by_slabs, std::size_t slab_voxels);
+  /// f(first slice, u, force) for the slabs of [begin, end), with u interpolated.
+  template <class F>
+  void for_slabs(Part& part, int begin, int end, const F& f);
+  void gather(Part& part, int begin, int end, int from, int to);
   void evaluate_by_slabs(Context& ctx, FieldView<const float> coefficients,
                          FieldView<float> lattice_force, double* cost);
 
@@ -46,7 +57,8 @@ class FfdObjective : public Objective {
   Extent lattice_, grid_;
   Vec3f spacing_;
   SplineSampler sampler_;
-  DisplacementField u_, force_;
+  DisplacementField u_, force_;  // where the whole goes at once
+  std::vector<Part> parts_;      // where slabs do
   std::vector<Term> penalties_;
 };
 

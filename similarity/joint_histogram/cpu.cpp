@@ -34,7 +34,7 @@ struct SampledBlocks {
 /// Warps as it reads: a block is a piece of a row.
 struct WarpedBlocks {
   WarpedPair pair;
-  DisplacedPoint point{pair.map, pair.u};
+  DisplacedPoint point{pair.map, pair.u, pair.first};
   int pieces = (pair.fixed_bin.extent.x + block - 1) / block;
 
   std::ptrdiff_t blocks() const {

@@ -33,8 +33,8 @@ void count_joint(backend::Cuda cuda, HistogramScheme scheme, const Counting& cou
 std::size_t scratch_bytes(backend::Cuda cuda, HistogramScheme scheme, const HistogramShape& shape,
                           std::size_t max_count) {
   const CudaScheme& chosen = entry(scheme);
-  const bool shared = cuda.group && &chosen == &shared_atomic_scheme;  // which all GPUs count by
-  return chosen.scratch_bytes(shape, max_count) * std::size_t(shared ? cuda.group->size() : 1);
+  const bool shared = &chosen == &shared_atomic_scheme;  // which all GPUs count by
+  return chosen.scratch_bytes(shape, max_count) * std::size_t(shared ? cuda.gpus : 1);
 }
 
 template void for_each_voxel(backend::Cuda, Extent, const FixedWindowBody&);

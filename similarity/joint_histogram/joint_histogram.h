@@ -122,6 +122,7 @@ struct WarpedPair {
   FieldView<const float> u;              ///< on the fixed grid, voxels; null data: no displacement
   VolumeView<const float> coefficients;  ///< B-spline coefficients of moving: then samples are
                                          ///< tricubic; null data: trilinear
+  int first = 0;                         ///< the fixed grid's slice at which the pair begins
 };
 
 using HistogramInput = std::variant<BinnedPair, SampledPair, WarpedPair>;

@@ -106,7 +106,7 @@ struct LandedVoxel {
       : row(SampledPair::no_bin) {
     const auto [x, y, z, inside] = runs.place(tile, lane);
     if (!inside) return;
-    point = DisplacedPoint{pair.map, pair.u}(x, y, z);
+    point = DisplacedPoint{pair.map, pair.u, pair.first}(x, y, z);
     row = pair.fixed_bin(x, y, z);
   }
 };

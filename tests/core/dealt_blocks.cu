@@ -4,10 +4,9 @@
 
 namespace freeflow::test {
 
-std::vector<DealtBlocks> dealt_blocks(const Context& ctx, unsigned length, unsigned planes,
-                                      unsigned band) {
+std::vector<DealtBlocks> dealt_blocks(const Context& ctx, unsigned length, unsigned planes) {
   std::vector<DealtBlocks> all;
-  for_each_share(backend::Cuda{ctx.stream(), ctx.group()}, {length, length * planes, planes, band},
+  for_each_share(backend::Cuda{ctx.stream(), ctx.group()}, {length, length * planes, planes},
                  [&](const Share& share, int gpu) {
                    all.push_back({gpu, share.first, share.count()});
                  });

@@ -14,7 +14,6 @@ struct DealtBlocks {
 };
 
 /// In the order in which they are started. `ctx` is of a GPU, or of several.
-std::vector<DealtBlocks> dealt_blocks(const Context& ctx, unsigned length, unsigned planes,
-                                      unsigned band);
+std::vector<DealtBlocks> dealt_blocks(const Context& ctx, unsigned length, unsigned planes);
 
 }  // namespace freeflow::test

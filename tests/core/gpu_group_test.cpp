@@ -26,18 +26,10 @@ TEST(Stripes, EveryGpuHasTheSamePartOfEveryPlane) {
   EXPECT_EQ(stripes_of(40, {}, 2, 10), (std::vector<Stripe>{{0, 20}, {1, 20}}));
 }
 
-TEST(Stripes, EveryGpuHasTheSamePartOfEveryBand) {
-  EXPECT_EQ(stripes_of(100, {1, 40}, 2, 10),
-            (std::vector<Stripe>{{0, 20}, {1, 20}, {0, 20}, {1, 20}, {0, 10}, {1, 10}}));
-  EXPECT_EQ(stripes_of(120, {2, 40}, 2, 10),
-            (std::vector<Stripe>{
-                {0, 20}, {1, 20}, {0, 10}, {1, 10}, {0, 20}, {1, 20}, {0, 10}, {1, 10}}));
-}
-
 TEST(Stripes, TheLastPageIsCountedWholeAndNoneIsLost) {
   EXPECT_EQ(stripes_of(41, {}, 2, 10), (std::vector<Stripe>{{0, 20}, {1, 30}}));
   for (const std::size_t bytes : {1, 9, 10, 11, 99, 1234, 100003})
-    for (const Planes& planes : {Planes{}, Planes{3}, Planes{6}, Planes{1, 77}, Planes{3, 1000}})
+    for (const Planes& planes : {Planes{}, Planes{3}, Planes{6}})
       for (const int gpus : {2, 3, 4}) {
         const std::vector<Stripe> stripes = stripes_of(bytes, planes, gpus, 10);
         std::size_t sum = 0;
@@ -47,7 +39,6 @@ TEST(Stripes, TheLastPageIsCountedWholeAndNoneIsLost) {
           sum += s.bytes;
         }
         EXPECT_EQ(sum, (bytes + 9) / 10 * 10);
-        if (planes.band > 0) continue;
         for (int gpu = 0; gpu < gpus; ++gpu)
           EXPECT_NEAR(double(bytes_on(stripes, gpu)), double(bytes) / gpus,
                       10.0 * planes.count + 10)
@@ -60,14 +51,6 @@ TEST(Stripes, ThirteenTerabytesDoNotOverflow) {
   const std::vector<Stripe> stripes = stripes_of(bytes, {12}, 8, page);
   EXPECT_EQ(stripes.size(), 96u);
   EXPECT_NEAR(double(bytes_on(stripes, 7)), double(bytes) / 8, 12.0 * double(page));
-}
-
-TEST(Stripes, LargeGridsAreGoneThroughInBandsOfWholeSlices) {
-  EXPECT_EQ(band_slices({512, 512, 1024}), 1024) << "268 million voxels are one band";
-  EXPECT_EQ(band_slices({1024, 1024, 1024}), 64);
-  EXPECT_EQ(band_slices({1580, 1580, 1580}), 26);
-  EXPECT_EQ(band_slices({20000, 20000, 9}), 1);
-  EXPECT_EQ(planes_of({1024, 1024, 1024}, 3).band, std::size_t(64) << 20);
 }
 
 class Groups : public OnDevice {};
@@ -88,24 +71,21 @@ TEST_P(Groups, EveryBlockIsStartedOnceWhereItsMemoryLies) {
   if (!GetParam().is_cuda()) GTEST_SKIP() << "blocks are a GPU's";
   const unsigned gpus = unsigned(GetParam().count);
   for (const unsigned length : {1u, 2u, 3u, 24u, 100u, 127u})
-    for (const unsigned planes : {1u, 3u})
-      for (const unsigned band : {0u, 7u, 12u, 1000u}) {
-        const Started started(dealt_blocks(ctx, length, planes, band), length * planes);
-        EXPECT_EQ(started.times, std::vector<int>(length * planes, 1))
-            << length << " blocks in " << planes << " planes, bands of " << band;
-      }
-  const Started whole(dealt_blocks(ctx, 12 * gpus, 2, 0), 24 * gpus);
+    for (const unsigned planes : {1u, 3u}) {
+      const Started started(dealt_blocks(ctx, length, planes), length * planes);
+      EXPECT_EQ(started.times, std::vector<int>(length * planes, 1))
+          << length << " blocks in " << planes << " planes";
+    }
+  const Started whole(dealt_blocks(ctx, 12 * gpus, 2), 24 * gpus);
   EXPECT_EQ(whole.gpu[0], 0);
   EXPECT_EQ(whole.gpu[12 * gpus - 1], int(gpus) - 1);
   EXPECT_EQ(whole.gpu[12 * gpus], 0) << "the second plane";
-  const Started bands(dealt_blocks(ctx, 12 * gpus, 1, 2 * gpus), 12 * gpus);
-  for (unsigned b = 0; b < 12 * gpus; ++b) EXPECT_EQ(bands.gpu[b], int(b % (2 * gpus) / 2)) << b;
 }
 
 TEST_P(Groups, ASmallLaunchStaysOnTheFirstGpu) {
   if (!GetParam().is_cuda()) GTEST_SKIP() << "blocks are a GPU's";
   const Context usual(GetParam());
-  EXPECT_EQ(dealt_blocks(usual, 100, 3, 10), (std::vector<DealtBlocks>{{0, 0, 300}}));
+  EXPECT_EQ(dealt_blocks(usual, 100, 3), (std::vector<DealtBlocks>{{0, 0, 300}}));
 }
 
 TEST_P(Groups, MemoryHoldsWhatWasCopiedThereAndIsGivenBack) {
@@ -118,6 +98,28 @@ TEST_P(Groups, MemoryHoldsWhatWasCopiedThereAndIsGivenBack) {
     Buffer<float> zero(ctx, values.size(), Planes{3});
     zero.fill_zero(ctx);
     EXPECT_EQ(zero.to_host(ctx), std::vector<float>(values.size()));
+  }
+  EXPECT_EQ(ctx.statistics().bytes_in_use, before);
+}
+
+TEST_P(Groups, EveryPartCountsWithTheWhole) {
+  const std::size_t before = ctx.statistics().bytes_in_use;
+  {
+    std::vector<Context> parts = ctx.parts();
+    EXPECT_EQ(int(parts.size()), ctx.sharing());
+    std::vector<Buffer<float>> of_parts;
+    {
+      const SideBySide together(ctx);
+      for (Context& part : parts) {
+        of_parts.emplace_back(part, 1000);
+        of_parts.back().fill_zero(part);
+      }
+    }
+    EXPECT_EQ(ctx.statistics().bytes_in_use, before + parts.size() * 4000);
+    for (const Buffer<float>& buffer : of_parts)
+      EXPECT_EQ(buffer.to_host(ctx), std::vector<float>(1000));
+    Context rehearsal = ctx.rehearsal();
+    EXPECT_EQ(rehearsal.parts().size(), parts.size());
   }
   EXPECT_EQ(ctx.statistics().bytes_in_use, before);
 }

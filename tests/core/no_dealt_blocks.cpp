@@ -3,6 +3,6 @@
 
 namespace freeflow::test {
 
-std::vector<DealtBlocks> dealt_blocks(const Context&, unsigned, unsigned, unsigned) { return {}; }
+std::vector<DealtBlocks> dealt_blocks(const Context&, unsigned, unsigned) { return {}; }
 
 }  // namespace freeflow::test

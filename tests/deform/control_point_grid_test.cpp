@@ -122,6 +122,17 @@ TEST_P(Lattice, AdjointIsTheTransposeOfEvaluate) {
   EXPECT_NEAR(left, right, 1e-6 * scale);
 }
 
+/// Some slices of three planes.
+std::vector<float> slices_of(const std::vector<float>& planes, Extent n, int first, int slices) {
+  const std::size_t slice = std::size_t(n.x) * n.y;
+  std::vector<float> found;
+  for (int c = 0; c < 3; ++c) {
+    const auto from = planes.begin() + std::ptrdiff_t(c * n.count() + first * slice);
+    found.insert(found.end(), from, from + std::ptrdiff_t(slices * slice));
+  }
+  return found;
+}
+
 TEST_P(Lattice, SlabsGiveTheBitsOfTheWhole) {
   ControlPointGrid lattice(ctx, grid, spacing, Eigen::Vector3d::Zero());
   fill_random(ctx, lattice, 13, 1);
@@ -133,30 +144,50 @@ TEST_P(Lattice, SlabsGiveTheBitsOfTheWhole) {
   Buffer<float> whole(ctx, lattice.coefficients().size()), parts(ctx, whole.size());
   sampler.adjoint(ctx, DisplacementField(ctx, grid, f).view(), {whole.data(), lattice.extent()});
   const std::vector<float> expected_u = u.to_host(ctx), expected = whole.to_host(ctx);
-  const std::size_t slice = std::size_t(n.x) * n.y;
   for (const int depth : {1, 3, n.z}) {
     sampler.take(ctx, lattice.view());
+    sampler.begin_adjoint(ctx);
     for (int first = 0; first < n.z; first += depth) {
       Geometry slab = grid;
       slab.extent.z = std::min(depth, n.z - first);
       DisplacementField slab_u(ctx, slab);
       sampler.evaluate_slices(ctx, first, slab_u.view());
-      const std::vector<float> found = slab_u.to_host(ctx);
-      std::vector<float> slab_f;
-      for (int c = 0; c < 3; ++c) {
-        const std::size_t from = c * n.count() + first * slice, size = slab.extent.z * slice;
-        for (std::size_t i = 0; i < size; ++i)
-          ASSERT_EQ(found[c * size + i], expected_u[from + i]) << first;
-        slab_f.insert(slab_f.end(), f.begin() + std::ptrdiff_t(from),
-                      f.begin() + std::ptrdiff_t(from + size));
-      }
-      sampler.gather_slices(ctx, first, DisplacementField(ctx, slab, slab_f).view());
+      EXPECT_EQ(slab_u.to_host(ctx), slices_of(expected_u, n, first, slab.extent.z)) << first;
+      const DisplacementField slab_f(ctx, slab, slices_of(f, n, first, slab.extent.z));
+      sampler.gather_slices(ctx, first, slab_f.view(), 0, lattice.extent().z);
     }
     sampler.finish_adjoint(ctx, {parts.data(), lattice.extent()});
     EXPECT_EQ(parts.to_host(ctx), expected) << depth;
   }
   EXPECT_THROW(sampler.evaluate_slices(ctx, 1, u.view()), InvalidArgument);
-  EXPECT_THROW(SplineSampler(ctx, lattice, grid).gather_slices(ctx, 0, u.view()), InvalidArgument);
+  EXPECT_THROW(SplineSampler(ctx, lattice, grid).begin_adjoint(ctx), InvalidArgument);
+}
+
+// As two GPUs do it side by side: the control points that both reach wait for the one before.
+TEST_P(Lattice, AHalfBeforeTheOtherGivesTheBitsOfTheWhole) {
+  const ControlPointGrid lattice(ctx, grid, spacing, Eigen::Vector3d::Zero());
+  const SplineSampler sampler(ctx, lattice, grid, true);
+  const Extent n = grid.extent;
+  const std::vector<float> f = random_values(3 * n.count(), 15, -1, 1);
+  Buffer<float> whole(ctx, lattice.coefficients().size()), parts(ctx, whole.size());
+  sampler.adjoint(ctx, DisplacementField(ctx, grid, f).view(), {whole.data(), lattice.extent()});
+  for (int border = 1; border < n.z; ++border) {
+    const auto gather = [&](int begin, int end, int from, int to) {
+      Geometry slab = grid;
+      slab.extent.z = end - begin;
+      const DisplacementField slab_f(ctx, slab, slices_of(f, n, begin, end - begin));
+      sampler.gather_slices(ctx, begin, slab_f.view(), from, to);
+    };
+    const int shared = sampler.reached_before(border), last = sampler.reaching_before(shared);
+    EXPECT_GT(shared, 3);
+    EXPECT_GE(last, border);
+    sampler.begin_adjoint(ctx);
+    gather(border, n.z, shared, lattice.extent().z);
+    gather(0, border, 0, lattice.extent().z);
+    if (last > border) gather(border, last, 0, shared);
+    sampler.finish_adjoint(ctx, {parts.data(), lattice.extent()});
+    EXPECT_EQ(parts.to_host(ctx), whole.to_host(ctx)) << border;
+  }
 }
 
 TEST_P(Lattice, RefinementDoesNotMoveAnything) {
