@@ -29,7 +29,7 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
   stream =
       kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
   if (device.count > 1) group = std::make_unique<GpuGroup>(device, stream);
-  pool = cuda_runtime::create_pool(device, 0);
+  pool = cuda_runtime::create_pool(device.index, device.index, device.count);
   readback = cuda_runtime::allocate_host(readback_bytes);
 }
 
@@ -39,7 +39,7 @@ ContextState::ContextState(std::shared_ptr<ContextState> of, int gpu)
   kind = ContextKind::of_one_gpu;
   const detail::CurrentDevice current(*this);
   stream = whole->group->stream(gpu);
-  pool = cuda_runtime::create_pool(device, gpu);
+  pool = cuda_runtime::create_pool(device.index + gpu, device.index, device.count);
 }
 
 ContextState::~ContextState() {

@@ -41,8 +41,8 @@ class Context {
 
   /// A context for each GPU that shares the work: what is queued with it runs on that GPU alone and
   /// is not dealt out, and what is allocated with it lies there, for all to reach. The GPUs go side
-  /// by side within SideBySide (gpu_group.h). Where one device does the work, that device's alone.
-  /// They copy nothing to the host.
+  /// by side within SideBySide (side_by_side.h). Where one device does the work, that device's
+  /// alone. They copy nothing to the host.
   std::vector<Context> parts() const;
 
   const Device& device() const;

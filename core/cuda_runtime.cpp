@@ -74,18 +74,18 @@ void wait(void* stream, void* event) {
       cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0));
 }
 
-void* create_pool(const Device& device, int gpu) {
+void* create_pool(int index, int first, int count) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;
-  properties.location = {cudaMemLocationTypeDevice, device.index + gpu};
+  properties.location = {cudaMemLocationTypeDevice, index};
   cudaMemPool_t pool;
   cuda_check(cudaMemPoolCreate(&pool, &properties));
   std::uint64_t keep_everything = UINT64_MAX;
   cuda_check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep_everything));
-  for (int peer = 0; peer < device.count; ++peer) {
-    if (peer == gpu) continue;
+  for (int peer = first; peer < first + count; ++peer) {
+    if (peer == index) continue;
     cudaMemAccessDesc access{};
-    access.location = {cudaMemLocationTypeDevice, device.index + peer};
+    access.location = {cudaMemLocationTypeDevice, peer};
     access.flags = cudaMemAccessFlagsProtReadWrite;
     cuda_check(cudaMemPoolSetAccess(pool, &access, 1));
   }

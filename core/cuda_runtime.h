@@ -5,8 +5,6 @@
 #include <cstddef>
 #include <string>
 
-#include <freeflow/core/device.h>
-
 namespace freeflow {
 
 namespace cuda_runtime {
@@ -24,9 +22,9 @@ void destroy_event(void* event) noexcept;
 /// waits for it goes on after that.
 void record(void* event, void* stream);
 void wait(void* stream, void* event);
-/// A pool on one GPU of the device, counted from its first, that keeps what is freed for the next
-/// allocation; all of them use what is allocated from it.
-void* create_pool(const Device& device, int gpu);
+/// A pool that keeps what is freed for the next allocation; `count` GPUs from `first` on use what
+/// is allocated from it on one of them.
+void* create_pool(int index, int first, int count);
 void destroy_pool(void* pool) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.
 void* allocate(void* pool, void* stream, std::size_t bytes);

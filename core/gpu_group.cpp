@@ -56,12 +56,6 @@ void GpuGroup::Shared::join() {
   }
 }
 
-SideBySide::SideBySide(const Context& ctx) : current_(*ctx.state()) {
-  if (ctx.group()) shared_.emplace(*ctx.group());
-}
-
-SideBySide::~SideBySide() = default;
-
 void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
   std::vector<Stripe> stripes =
       stripes_of(bytes, planes, size(), cuda_mapping::page_bytes(device_));

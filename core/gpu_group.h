@@ -8,10 +8,8 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <vector>
 
-#include <freeflow/core/context.h>
 #include <freeflow/core/device.h>
 #include <freeflow/core/stripes.h>
 
@@ -81,19 +79,6 @@ class GpuGroup {
   std::vector<void*> streams_, events_;
   mutable std::mutex turn_;
   std::map<const char*, std::vector<Stripe>> memory_, spare_;
-};
-
-/// While it lives, what is queued with the contexts of Context::parts runs side by side, after what
-/// was queued with `ctx` before; `ctx` goes on after all of it. Nothing where one device works.
-class SideBySide {
- public:
-  explicit SideBySide(const Context& ctx);
-  ~SideBySide();
-  SideBySide(const SideBySide&) = delete;
-
- private:
-  detail::CurrentDevice current_;
-  std::optional<GpuGroup::Shared> shared_;
 };
 
 }  // namespace freeflow

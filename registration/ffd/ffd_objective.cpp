@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <freeflow/core/gpu_group.h>
+#include <freeflow/core/side_by_side.h>
+#include <freeflow/core/stripes.h>
 
 namespace freeflow {
 

@@ -5,6 +5,7 @@
 
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/error.h>
+#include <freeflow/core/side_by_side.h>
 
 #include "core/dealt_blocks.h"
 #include "support/devices.h"

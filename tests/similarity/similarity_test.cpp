@@ -1,6 +1,6 @@
 // Values against double-precision oracles, forces against central differences of those oracles,
 // masks and ranges.
-#include <freeflow/core/gpu_group.h>
+#include <freeflow/core/side_by_side.h>
 #include <freeflow/similarity/intensity_range.h>
 #include <freeflow/similarity/overlap.h>
 #include <freeflow/similarity/ssd.h>
