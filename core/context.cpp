@@ -107,6 +107,7 @@ const Device& Context::device() const { return state_->device; }
 int Context::threads() const { return state_->threads; }
 void* Context::stream() const { return state_->stream; }
 const GpuGroup* Context::group() const { return state_->group.get(); }
+int Context::gpu() const { return state_->gpu; }
 int Context::sharing() const { return state_->whole ? 1 : state_->device.count; }
 const ContextStatistics& Context::statistics() const { return state_->statistics(); }
 void Context::reset_peak() {
@@ -162,11 +163,16 @@ void Context::fill_zero(void* target, std::size_t bytes) {
     return;
   }
   const detail::CurrentDevice current(*state_);
-  for (std::size_t done = 0, n = 0; done < bytes; done += n) {
+  if (!group()) return cuda_runtime::fill_zero(stream(), target, bytes);
+  GpuGroup::Shared shared(*group());  // each GPU fills its own
+  for (std::size_t done = 0; done < bytes;) {
     auto* const to = static_cast<char*>(target) + done;
-    n = state_->on_one_gpu(to, bytes - done);
-    cuda_runtime::fill_zero(stream(), to, n);
+    const Stripe stripe = group()->stripe_at(to, bytes - done);
+    group()->make_current(stripe.gpu);
+    cuda_runtime::fill_zero(group()->stream(stripe.gpu), to, stripe.bytes);
+    done += stripe.bytes;
   }
+  shared.join();
 }
 
 }  // namespace freeflow

@@ -53,6 +53,8 @@ class Context {
   const GpuGroup* group() const;
   /// How many devices share the work; in a rehearsal too, which has no group.
   int sharing() const;
+  /// Of a context of parts(), the number of its GPU in the device; else 0.
+  int gpu() const;
   const ContextStatistics& statistics() const;
   void reset_peak();
 

@@ -33,7 +33,7 @@ class ContextState {
   void* readback = nullptr;  ///< of readback_bytes
   /// Copies go by such pieces: CUDA promises nothing for one that spans memory of several GPUs.
   std::size_t on_one_gpu(const void* pointer, std::size_t bytes) const {
-    return group ? group->on_one_gpu(pointer, bytes) : bytes;
+    return group ? group->stripe_at(pointer, bytes).bytes : bytes;
   }
 
   std::unique_ptr<GpuGroup> group;  ///< where the device is several GPUs

@@ -117,16 +117,16 @@ bool GpuGroup::holds(const void* pointer) const {
   return range_of(pointer) != nullptr;
 }
 
-std::size_t GpuGroup::on_one_gpu(const void* pointer, std::size_t bytes) const {
+Stripe GpuGroup::stripe_at(const void* pointer, std::size_t bytes) const {
   const std::lock_guard lock(turn_);
   const Range* const range = range_of(pointer);
-  if (!range) return bytes;
+  if (!range) return {0, bytes};
   std::size_t offset = std::size_t(static_cast<const char*>(pointer) - range->first);
   for (const Stripe& s : range->second) {
-    if (offset < s.bytes) return std::min(bytes, s.bytes - offset);
+    if (offset < s.bytes) return {s.gpu, std::min(bytes, s.bytes - offset)};
     offset -= s.bytes;
   }
-  return bytes;
+  return {0, bytes};
 }
 
 std::size_t GpuGroup::free_on_all() const {

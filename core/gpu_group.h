@@ -60,9 +60,9 @@ class GpuGroup {
   bool deallocate(void* pointer) noexcept;
   /// Gives what it keeps back to the GPUs, after queued work. False where it keeps nothing.
   bool give_back_spare() noexcept;
-  /// How many bytes from there on lie on one GPU, at most `bytes`; all where the memory is not the
-  /// group's.
-  std::size_t on_one_gpu(const void* pointer, std::size_t bytes) const;
+  /// The GPU that has the first of these bytes, and how many of them it has in a row; the first and
+  /// all where the memory is not the group's.
+  Stripe stripe_at(const void* pointer, std::size_t bytes) const;
   bool holds(const void* pointer) const;
   /// What is free on the fullest GPU, times their number, with what is kept.
   std::size_t free_bytes() const;

@@ -96,6 +96,8 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
                              bool in_slabs)
     : lattice_(lattice.extent()), grid_(grid.extent) {
   const Eigen::Vector3d offset = lattice_offset(lattice, grid);
+  std::vector<Context> parts = ctx.parts();
+  tables_.resize(parts.size());
   for (int a = 0; a < 3; ++a) {
     voxels_per_mm_[a] = float(1 / grid.spacing[a]);
     const int n = grid.extent[a], coefficients = lattice_[a];
@@ -110,9 +112,9 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
     }
     for (int j = 0; j < coefficients + 4; ++j)
       begin[j] = int(std::lower_bound(first.begin(), first.end(), j - 3) - first.begin());
-    first_[a] = Buffer<int>(ctx, first);
-    begin_[a] = Buffer<int>(ctx, begin);
-    weights_[a] = Buffer<float>(ctx, weights);
+    for (Context& part : parts)
+      tables_[std::size_t(part.gpu())][std::size_t(a)] = {
+          Buffer<int>(part, first), Buffer<int>(part, begin), Buffer<float>(part, weights)};
     if (a == 2) first_slices_ = std::move(first);
   }
   const Extent after_x{grid_.x, lattice_.y, lattice_.z}, after_y{grid_.x, grid_.y, lattice_.z};
@@ -121,8 +123,9 @@ SplineSampler::SplineSampler(Context& ctx, const ControlPointGrid& lattice, cons
   if (in_slabs) gathered_ = Buffer<float>(ctx, after_y_.size(), Planes{3});
 }
 
-AxisTaps SplineSampler::taps(int axis) const {
-  return {first_[axis].data(), begin_[axis].data(), weights_[axis].data()};
+AxisTaps SplineSampler::taps(const Context& ctx, int axis) const {
+  const Tables& t = tables_[std::size_t(ctx.gpu())][std::size_t(axis)];
+  return {t.first.data(), t.begin.data(), t.weights.data()};
 }
 
 void SplineSampler::evaluate(Context& ctx, FieldView<const float> coefficients,
@@ -137,11 +140,11 @@ void SplineSampler::take(Context& ctx, FieldView<const float> coefficients) cons
   const Vec3f one{1, 1, 1};
   const Extent c = lattice_, g = grid_;
   for_each_voxel(ctx, Extent{g.x, 1, 3 * c.y * c.z},
-                 InterpolateAlongXBody{
-                     {coefficients.data, after_x_.data(), taps(0), c.x, g.x, 1, c.y * c.z, one}});
+                 InterpolateAlongXBody{{coefficients.data, after_x_.data(), taps(ctx, 0), c.x, g.x,
+                                        1, c.y * c.z, one}});
   for_each_voxel(
       ctx, Extent{g.x, g.y, 3 * c.z},
-      InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(1), c.y, g.y, g.x, c.z, one});
+      InterpolateAxisBody{after_x_.data(), after_y_.data(), taps(ctx, 1), c.y, g.y, g.x, c.z, one});
 }
 
 void SplineSampler::evaluate_slices(Context& ctx, int first, FieldView<float> u) const {
@@ -149,7 +152,7 @@ void SplineSampler::evaluate_slices(Context& ctx, int first, FieldView<float> u)
   require(u.extent.x == g.x && u.extent.y == g.y && first >= 0 && first + u.extent.z <= g.z,
           "the slices do not lie on the spline sampler's grid");
   const Vec3f scale{voxels_per_mm_[0], voxels_per_mm_[1], voxels_per_mm_[2]};
-  AxisTaps of_slab = taps(2);
+  AxisTaps of_slab = taps(ctx, 2);
   of_slab.first += first;
   of_slab.weights += 4 * std::ptrdiff_t(first);
   for_each_voxel(ctx, Extent{g.x * g.y, u.extent.z, 3},
@@ -197,11 +200,11 @@ void SplineSampler::gather_along_yx(Context& ctx, const float* along_z,
   const Extent c = lattice_, g = grid_;
   backend::dispatch(ctx, [&](auto target) {
     gather_axis(target, Extent{g.x, c.y, 3 * c.z},
-                GatherAxisBody{along_z, after_x_.data(), taps(1), g.y, c.y, g.x, c.z, one});
+                GatherAxisBody{along_z, after_x_.data(), taps(ctx, 1), g.y, c.y, g.x, c.z, one});
   });
   for_each_voxel(
       ctx, Extent{c.x, 1, 3 * c.y * c.z},
-      GatherAlongXBody{{after_x_.data(), out.data, taps(0), g.x, c.x, 1, c.y * c.z, scale}});
+      GatherAlongXBody{{after_x_.data(), out.data, taps(ctx, 0), g.x, c.x, 1, c.y * c.z, scale}});
 }
 
 void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel,
@@ -210,8 +213,8 @@ void SplineSampler::adjoint(Context& ctx, FieldView<const float> per_voxel,
   const Extent c = lattice_, g = grid_;
   backend::dispatch(ctx, [&](auto target) {
     gather_axis(target, Extent{g.x * g.y, c.z, 3},
-                GatherAxisBody{per_voxel.data, after_y_.data(), taps(2), g.z, c.z, g.x * g.y, 1,
-                               Vec3f{1, 1, 1}});
+                GatherAxisBody{per_voxel.data, after_y_.data(), taps(ctx, 2), g.z, c.z, g.x * g.y,
+                               1, Vec3f{1, 1, 1}});
   });
   gather_along_yx(ctx, after_y_.data(), per_coefficient);
 }
@@ -236,7 +239,7 @@ void SplineSampler::gather_slices(Context& ctx, int first, FieldView<const float
   to = std::min(to, reached_before(first + n.z));
   if (from >= to) return;
   for_each_voxel(ctx, Extent{n.x * n.y, 3, to - from},
-                 GatherSlicesBody{per_voxel.data, gathered_.data(), taps(2), first, n.z, from,
+                 GatherSlicesBody{per_voxel.data, gathered_.data(), taps(ctx, 2), first, n.z, from,
                                   lattice_.z, n.x * n.y});
 }
 

@@ -94,15 +94,19 @@ class SplineSampler {
   void finish_adjoint(Context& ctx, FieldView<float> per_coefficient) const;
 
  private:
-  AxisTaps taps(int axis) const;
+  /// Tables of one axis; on every GPU, since all threads read them.
+  struct Tables {
+    Buffer<int> first, begin;
+    Buffer<float> weights;
+  };
+  AxisTaps taps(const Context& ctx, int axis) const;
   /// The two axes after z, from sums along that.
   void gather_along_yx(Context& ctx, const float* along_z, FieldView<float> out) const;
 
   Extent lattice_, grid_;
   std::array<float, 3> voxels_per_mm_;
-  std::array<Buffer<int>, 3> first_, begin_;
-  std::array<Buffer<float>, 3> weights_;
-  std::vector<int> first_slices_;  // first_[2] on the host
+  std::vector<std::array<Tables, 3>> tables_;  // for each GPU
+  std::vector<int> first_slices_;              // along z, on the host
   Buffer<float> after_x_, after_y_, gathered_;
 };
 

@@ -67,13 +67,14 @@ void MutualInformation::prepare(Context& ctx, const ImagePair& images) {
   fixed_bin_ = Volume<std::uint16_t>(ctx, images.fixed.geometry());
   moving_in_bins_ = Volume<float>(ctx, images.moving.geometry());
   counters_.clear();
+  slopes_.clear();
   counters_.push_back(make_counter(ctx, false));
-  if (ctx.sharing() > 1)
-    for (Context& part : ctx.parts()) counters_.push_back(make_counter(part, true));
+  for (Context& part : ctx.parts()) {
+    if (ctx.sharing() > 1) counters_.push_back(make_counter(part, true));
+    slopes_.push_back({Buffer<float>(part, shape_.bins()), Buffer<float>(part, 4 * shape_.bins())});
+  }
   counted_ = make_table(ctx, double(shape_.unit()));
   if (smooths()) smoothed_ = make_table(ctx, 36);
-  slopes_ = Buffer<float>(ctx, shape_.bins());
-  polynomials_ = Buffer<float>(ctx, 4 * shape_.bins());
   warped_ = warps_first(ctx) ? Volume<float>(ctx, images.fixed.geometry()) : Volume<float>();
   work_ = ReduceWorkspace(ctx, shape_.bins(), 4);
   const int nf = shape_.fixed_bins, nm = shape_.moving_bins;
@@ -160,6 +161,15 @@ void MutualInformation::conclude(Context& ctx, double* cost) {
   add_up(ctx);
   measure(ctx, counted_);
   differentiate(ctx, cost);
+  if (!counters_.front().any) hand_out_slopes(ctx);
+}
+
+void MutualInformation::hand_out_slopes(Context& ctx) {
+  const std::size_t bytes = shape_.bins() * sizeof(float);
+  for (std::size_t gpu = 1; gpu < slopes_.size(); ++gpu) {
+    ctx.copy_on_device(slopes_[gpu].values.data(), slopes_[0].values.data(), bytes);
+    ctx.copy_on_device(slopes_[gpu].polynomials.data(), slopes_[0].polynomials.data(), 4 * bytes);
+  }
 }
 
 void MutualInformation::differentiate(Context& ctx, double* cost) {
@@ -171,6 +181,7 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
     measure(ctx, smoothed_);
   }
   const Table& t = smooths() ? smoothed_ : counted_;
+  Slopes& slopes = slopes_.front();
   const bool both =
       options_.estimator == Estimator::hard || options_.estimator == Estimator::parzen_both;
   const InformationCostBody value{counted_.sums.data(), options_.measure, cost};
@@ -182,20 +193,23 @@ void MutualInformation::differentiate(Context& ctx, double* cost) {
                            nf,
                            t.unit,
                            value,
-                           {slopes_.data(), bins}});
+                           {slopes.values.data(), bins}});
   for_each_voxel(
       ctx, bins,
-      SlopePolynomialBody{
-          {slopes_.data(), bins}, both, reinterpret_cast<SlopePolynomial*>(polynomials_.data())});
+      SlopePolynomialBody{{slopes.values.data(), bins},
+                          both,
+                          reinterpret_cast<SlopePolynomial*>(slopes.polynomials.data())});
 }
 
 template <class F>
-void MutualInformation::with_point(int first, FieldView<const float> u, F&& f) const {
+void MutualInformation::with_point(const Context& ctx, int first, FieldView<const float> u,
+                                   F&& f) const {
+  const Slopes& slopes = slopes_[std::size_t(ctx.gpu())];
   const InformationPoint linear{fixed_bins_of(first, u),
                                 moving_in_bins_.view(),
                                 {map_, u, first},
-                                slopes_.data(),
-                                reinterpret_cast<const SlopePolynomial*>(polynomials_.data()),
+                                slopes.values.data(),
+                                reinterpret_cast<const SlopePolynomial*>(slopes.polynomials.data()),
                                 shape_.moving_bins};
   if (samples_cubic())
     f(CubicInformationPoint{linear, coefficients_.view()});
@@ -210,7 +224,7 @@ double MutualInformation::range() const {
 
 void MutualInformation::force(Context& ctx, int first, FieldView<const float> u,
                               FieldView<float> out) {
-  with_point(first, u, [&]<class Point>(const Point& at) {
+  with_point(ctx, first, u, [&]<class Point>(const Point& at) {
     if constexpr (std::is_same_v<Point, InformationPoint>)
       if (options_.estimator == Estimator::partial_volume)
         return for_each_voxel(ctx, u.extent, PartialVolumeForceBody{at, out});
@@ -243,7 +257,7 @@ void MutualInformation::intensity_derivative(Context& ctx, FieldView<const float
   conclude(ctx, cost);
   const float bins_per_unit =
       float(shape_.moving_bins - 3) / (moving_range_.high - moving_range_.low);
-  with_point(0, whole, [&]<class Point>(const Point& at) {
+  with_point(ctx, 0, whole, [&]<class Point>(const Point& at) {
     for_each_voxel(ctx, fixed_bin_.extent(),
                    IntensityDerivativeBody<Point>{at, bins_per_unit, derivative});
   });

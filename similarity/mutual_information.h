@@ -91,6 +91,8 @@ class MutualInformation : public SimilarityMeasure, public SlabMeasure {
   Counter make_counter(Context& ctx, bool with_sum) const;
   /// What the GPUs have counted on their own, into counted_.
   void add_up(Context& ctx);
+  /// The slopes of the first GPU to the others.
+  void hand_out_slopes(Context& ctx);
   void count(Context& ctx, Counter& counter, int first, FieldView<const float> u);
   Table make_table(Context& ctx, double unit) const;
   void measure(Context& ctx, Table& table) const;
@@ -100,7 +102,7 @@ class MutualInformation : public SimilarityMeasure, public SlabMeasure {
   VolumeView<const std::uint16_t> fixed_bins_of(int first, const FieldView<const float>& u) const;
   /// Calls f with where a slab's voxels fall and how they are sampled there.
   template <class F>
-  void with_point(int first, FieldView<const float> u, F&& f) const;
+  void with_point(const Context& ctx, int first, FieldView<const float> u, F&& f) const;
   /// Whether to warp first and count then, as a GPU does for windows: sampling and windows in one
   /// kernel leave half its threads without registers. Chosen from the parts' times
   /// (docs/performance.md).
@@ -116,7 +118,11 @@ class MutualInformation : public SimilarityMeasure, public SlabMeasure {
   Volume<std::uint16_t> fixed_bin_;
   std::vector<Counter> counters_;
   Table counted_, smoothed_;
-  Buffer<float> slopes_, polynomials_;
+  /// Of every joint bin; on every GPU, since all voxels look them up.
+  struct Slopes {
+    Buffer<float> values, polynomials;
+  };
+  std::vector<Slopes> slopes_;
   ReduceWorkspace work_;
 };
 

@@ -67,7 +67,9 @@ void FfdObjective::for_slabs(Part& part, int begin, int end, const F& f) {
   for (int first = begin; first < end; first += most) {
     const Extent slab{grid_.x, grid_.y, std::min(most, end - first)};
     const FieldView<float> u{part.u.view().data, slab};
-    sampler_.evaluate_slices(part.ctx, first, u);
+    if (part.first != first || part.slices != slab.z) sampler_.evaluate_slices(part.ctx, first, u);
+    part.first = first;
+    part.slices = slab.z;
     f(first, u, FieldView<float>{part.force.view().data, slab});
   }
 }
@@ -82,6 +84,7 @@ void FfdObjective::gather(Part& part, int begin, int end, int from, int to) {
 void FfdObjective::evaluate_by_slabs(Context& ctx, FieldView<const float> coefficients,
                                      FieldView<float> lattice_force, double* cost) {
   sampler_.take(ctx, coefficients);
+  for (Part& part : parts_) part.first = -1;
   by_slabs_->begin(ctx);
   {
     const SideBySide together(ctx);

@@ -40,6 +40,8 @@ class FfdObjective : public Objective {
     Context ctx;
     int begin, end;
     DisplacementField u, force;  ///< of a slab
+    int first = -1;              ///< of the slab that u is of; -1: of none
+    int slices = 0;
   };
 
   FfdObjective(Context& ctx, SimilarityMeasure& similarity, const ControlPointGrid& lattice,

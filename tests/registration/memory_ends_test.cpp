@@ -152,7 +152,9 @@ void expect_failures_survived(Context& ctx, bool device_alone, const Work& work)
   ASSERT_EQ(again, expected);
   ASSERT_GT(made, 20) << "hardly anything was allocated: this tests nothing";
   const std::size_t in_use = ctx.statistics().bytes_in_use;
-  long failures = 0, sizes_said = 0;
+  // Several GPUs give back what they keep, and go on.
+  const bool keeps = ctx.group() != nullptr;
+  long failures = 0, survived = 0, sizes_said = 0;
   for (const Fails fails : {Fails::once, Fails::from_then_on})
     for (long n = 1; n <= made; n += every_allocation() ? 1 : 1 + n / 10) {
       SCOPED_TRACE("allocation " + std::to_string(n) + " of " + std::to_string(made));
@@ -173,6 +175,7 @@ void expect_failures_survived(Context& ctx, bool device_alone, const Work& work)
       // std::stable_sort and the like do without what they do not get.
       if (sentence.empty()) {
         EXPECT_EQ(bits, expected) << "the failure was swallowed";
+        survived += keeps;
       } else {
         EXPECT_NE(sentence.find("out of "), std::string::npos) << sentence;
       }
@@ -180,7 +183,10 @@ void expect_failures_survived(Context& ctx, bool device_alone, const Work& work)
       EXPECT_EQ(ctx.statistics().bytes_in_use, in_use) << "memory of the device is lost";
       std::string().swap(sentence);
       Bits().swap(bits);
-      EXPECT_EQ(watch.live, live) << "memory of the host is lost";
+      if (keeps)
+        EXPECT_LE(watch.live, live) << "memory of the host is lost";
+      else
+        EXPECT_EQ(watch.live, live) << "memory of the host is lost";
       if (failures % 8 == 0) {
         ASSERT_EQ(ending(ctx, work, again), "");
         ASSERT_EQ(again, expected);
@@ -189,7 +195,7 @@ void expect_failures_survived(Context& ctx, bool device_alone, const Work& work)
   ASSERT_EQ(ending(ctx, work, again), "");
   EXPECT_EQ(again, expected);
   if (device_alone) {
-    EXPECT_GT(sizes_said, failures / 2) << "how much more was needed";
+    EXPECT_GT(sizes_said, (failures - survived) / 2) << "how much more was needed";
   }
   testing::Test::RecordProperty("allocations", int(made));
   testing::Test::RecordProperty("refused", int(failures));
