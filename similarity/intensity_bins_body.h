@@ -19,7 +19,8 @@ struct FixedBinBody {
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const float v = image(x, y, z), b = (v - low) * bins_per_unit;
     const float top = float(bins - 1), c = b > 0.0f ? (b < top ? b : top) : 0.0f;
-    bin(x, y, z) = v - v == 0.0f ? std::uint16_t(int(c + 0.5f)) : SampledPair::no_bin;
+    const float above = c + 0.5f;  // whose whole part is the nearest bin
+    bin(x, y, z) = v - v == 0.0f ? std::uint16_t(int(above)) : SampledPair::no_bin;
   }
 };
 

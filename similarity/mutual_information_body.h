@@ -239,7 +239,8 @@ struct PartialVolumeForceBody {
     const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
     const Cell c = fetch_cell(at.moving.data, n, cx, cy, cz);
     const int f = at.fixed_bin.data[i];
-    const bool counts = (f != SampledPair::no_bin) & has_value(p, n) & !has_nan(c);
+    const bool lands = has_value(p, n), known = !has_nan(c);
+    const bool counts = (f != SampledPair::no_bin) & lands & known;
     const float* row = at.slopes + (counts ? f : 0) * at.moving_bins;
     const auto slope = [&](float b) { return row[hard_bin(counts ? b : 0.0f, at.moving_bins)]; };
     const Cell slopes{slope(c.v000), slope(c.v100), slope(c.v010), slope(c.v110),
