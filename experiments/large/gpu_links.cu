@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <string>
 #include <vector>
 
 #include <freeflow/core/buffer.h>
@@ -109,8 +110,15 @@ void host_copies(Context& ctx, std::size_t bytes) {
 
 int main(int argc, char** argv) {
   try {
-    require(argc >= 2, "which GPUs? For example gpu_links cuda:0-1");
-    Context ctx(Device::parse(argv[1]));
+    const std::string first = argc > 1 ? argv[1] : "--help";
+    if (first == "--version") return std::puts("gpu_links (FreeFlow) " FREEFLOW_VERSION), 0;
+    if (first == "--help")
+      return std::puts(
+                 "gpu_links cuda:N-M [GIBIBYTES]: what the GPUs of a machine take to read and "
+                 "write "
+                 "each other's memory\n\nExample: gpu_links cuda:0-1 8"),
+             0;
+    Context ctx(Device::parse(first));
     require(ctx.device().count > 1, "name several GPUs, for example cuda:0-1");
     const std::size_t bytes = std::size_t(argc > 2 ? std::max(1, std::atoi(argv[2])) : 4) << 30;
     mapping(ctx, bytes);

@@ -147,9 +147,11 @@ void judge(int side, const std::string& path) {
 int main(int argc, char** argv) {
   std::string task, place;
   int side = 0;
-  po::options_description options("large_volume make N FOLDER | judge N FIELD.nii");
-  options.add_options()("help,h", "this")("task", po::value(&task)->required(), "make or judge")(
-      "side", po::value(&side)->required(), "voxels along each axis")(
+  po::options_description options(
+      "large_volume make N FOLDER | judge N FIELD.nii\n\nExample: large_volume make 512 folder");
+  options.add_options()("help,h", "this")("version", "the version")(
+      "task", po::value(&task)->required(), "make or judge")("side", po::value(&side)->required(),
+                                                             "voxels along each axis")(
       "place", po::value(&place)->required(), "a folder, or an uncompressed field");
   po::positional_options_description order;
   order.add("task", 1).add("side", 1).add("place", 1);
@@ -157,6 +159,8 @@ int main(int argc, char** argv) {
     po::variables_map found;
     po::store(po::command_line_parser(argc, argv).options(options).positional(order).run(), found);
     if (found.count("help")) return std::cout << options, 0;
+    if (found.count("version"))
+      return std::cout << "large_volume (FreeFlow) " FREEFLOW_VERSION "\n", 0;
     po::notify(found);
     require(side >= 8 && side <= 4096, "N lies between 8 and 4096");
     if (task == "make")
