@@ -163,7 +163,9 @@ void Context::fill_zero(void* target, std::size_t bytes) {
     return;
   }
   const detail::CurrentDevice current(*state_);
-  if (!group()) return cuda_runtime::fill_zero(stream(), target, bytes);
+  const Stripe first = group() ? group()->stripe_at(target, bytes) : Stripe{0, bytes};
+  if (first.gpu == 0 && first.bytes == bytes)
+    return cuda_runtime::fill_zero(stream(), target, bytes);
   GpuGroup::Shared shared(*group());  // each GPU fills its own
   for (std::size_t done = 0; done < bytes;) {
     auto* const to = static_cast<char*>(target) + done;

@@ -37,7 +37,8 @@ struct FfdOptions : LevelOptions {
   double tolerance = 1e-5;           ///< of the optimizer
   bool with_control_points = false;  ///< RegistrationResult::control_points
   /// On levels of more than four times as many voxels, displacement and force exist for so many at
-  /// a time where the measure allows it (slab_measure.h: nmi, mi): 24 bytes a voxel less.
+  /// a time where the measure allows it (slab_measure.h: nmi, mi): 24 bytes a voxel less. Where
+  /// several GPUs share the work, on every level, for so many on each. No bit depends on it.
   std::size_t slab_voxels = std::size_t(1) << 26;
 
   FfdOptions() { similarity.kind = SimilarityKind::automatic; }
