@@ -28,8 +28,8 @@ ContextState::ContextState(Device device, int threads, ContextKind kind, void* l
   if (device.count > 1) cuda_mapping::connect(device);
   stream =
       kind == ContextKind::on_lent_stream ? lent_stream : cuda_runtime::create_stream(device.index);
-  if (device.count > 1) group = std::make_unique<GpuGroup>(device, stream);
   pool = cuda_runtime::create_pool(device.index, device.index, device.count);
+  if (device.count > 1) group = std::make_unique<GpuGroup>(device, stream, pool);
   readback = cuda_runtime::allocate_host(readback_bytes);
 }
 
@@ -37,9 +37,8 @@ ContextState::ContextState(std::shared_ptr<ContextState> of, int gpu)
     : device(of->device), gpu(gpu), threads(of->threads), kind(of->kind), whole(std::move(of)) {
   if (kind == ContextKind::rehearsing) return;
   kind = ContextKind::of_one_gpu;
-  const detail::CurrentDevice current(*this);
   stream = whole->group->stream(gpu);
-  pool = cuda_runtime::create_pool(device.index + gpu, device.index, device.count);
+  pool = whole->group->pool(gpu);
 }
 
 ContextState::~ContextState() {
@@ -49,7 +48,7 @@ ContextState::~ContextState() {
   else if (readback)
     cuda_runtime::deallocate_host(readback);
   if (stream && kind == ContextKind::working) cuda_runtime::destroy_stream(stream);
-  if (pool) cuda_runtime::destroy_pool(pool);
+  if (pool && !whole) cuda_runtime::destroy_pool(pool);
 }
 
 namespace detail {

@@ -9,18 +9,26 @@
 
 namespace freeflow {
 
-GpuGroup::GpuGroup(const Device& device, void* first_stream)
-    : device_(device), streams_{first_stream} {
+GpuGroup::GpuGroup(const Device& device, void* first_stream, void* first_pool)
+    : device_(device), streams_{first_stream}, pools_{first_pool} {
   for (int gpu = 0; gpu < device.count; ++gpu) {
-    if (gpu > 0) streams_.push_back(cuda_runtime::create_stream(device.index + gpu));
-    events_.push_back(cuda_runtime::create_event(device.index + gpu));
+    const int index = device.index + gpu;
+    if (gpu > 0) {
+      streams_.push_back(cuda_runtime::create_stream(index));
+      pools_.push_back(cuda_runtime::create_pool(index, device.index, device.count));
+    }
+    events_.push_back(cuda_runtime::create_event(index));
   }
   make_current(0);
 }
 
 GpuGroup::~GpuGroup() {
+  wait_for_all();
   give_back_spare();
-  for (int gpu = 1; gpu < size(); ++gpu) cuda_runtime::destroy_stream(stream(gpu));
+  for (int gpu = 1; gpu < size(); ++gpu) {
+    cuda_runtime::destroy_pool(pool(gpu));
+    cuda_runtime::destroy_stream(stream(gpu));
+  }
   for (void* event : events_) cuda_runtime::destroy_event(event);
 }
 

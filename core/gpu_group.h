@@ -17,9 +17,9 @@ namespace freeflow {
 
 class GpuGroup {
  public:
-  /// first_stream: of the device's first GPU, kept by the caller. Throws DeviceError where the GPUs
-  /// cannot read each other's memory.
-  GpuGroup(const Device& device, void* first_stream);
+  /// first_stream, first_pool: of the device's first GPU, kept by the caller. Throws DeviceError
+  /// where the GPUs cannot read each other's memory.
+  GpuGroup(const Device& device, void* first_stream, void* first_pool);
   ~GpuGroup();
   GpuGroup(const GpuGroup&) = delete;
 
@@ -32,6 +32,9 @@ class GpuGroup {
 
   int size() const { return int(streams_.size()); }
   void* stream(int gpu) const { return streams_[std::size_t(gpu)]; }
+  /// For memory of one GPU that all of them reach. As long-lived as the group: the driver crashes
+  /// over pools that come and go while another GPU's stream waits for what was freed to them.
+  void* pool(int gpu) const { return pools_[std::size_t(gpu)]; }
   /// The calling thread's current GPU, on which it launches.
   void make_current(int gpu) const;
 
@@ -76,7 +79,7 @@ class GpuGroup {
   void unmap_spare() noexcept;
 
   Device device_;
-  std::vector<void*> streams_, events_;
+  std::vector<void*> streams_, pools_, events_;
   mutable std::mutex turn_;
   std::map<const char*, std::vector<Stripe>> memory_, spare_;
 };
