@@ -19,13 +19,6 @@ constexpr int blocks_at_once = 0;
 template <class Body>
 requires(Body::blocks_at_once > 0) constexpr int blocks_at_once<Body> = Body::blocks_at_once;
 
-/// A body whose slices are those of several planes in turn says so, static constexpr unsigned
-/// stacked_planes = 3: every GPU then takes its part of each.
-template <class Body>
-constexpr unsigned planes_of_slices = 1;
-template <class Body>
-requires(Body::stacked_planes > 0) constexpr unsigned planes_of_slices<Body> = Body::stacked_planes;
-
 template <class Body>
 __global__ void __launch_bounds__(256, blocks_at_once<Body>)
     for_each_voxel_kernel(Extent extent, int slices, int first, int last, Body body) {
@@ -46,8 +39,8 @@ void for_each_voxel(backend::Cuda cuda, Extent extent, const Body& body) {
   const long long blocks = static_cast<long long>(grid.x) * grid.y * extent.z;
   const int slices =
       std::max<int>(int(std::clamp(blocks / enough_blocks, 1LL, 8LL)), (extent.z + 65534) / 65535);
-  const Dealt dealt{unsigned(extent.z) / planes_of_slices<Body>,
-                    std::size_t(blocks) / unsigned(slices), planes_of_slices<Body>};
+  const Dealt dealt{unsigned(extent.z), std::size_t(blocks) / unsigned(slices),
+                    planes_of_slices<Body>};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     grid.z = (share.count() + slices - 1) / slices;
     for_each_voxel_kernel<<<grid, block, 0, share.stream>>>(extent, slices, int(share.first),

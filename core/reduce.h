@@ -5,8 +5,10 @@
 //
 // A body has double operator()(std::size_t i, int term) const and static double combine(double,
 // double) with neutral element 0 (sums; maxima of non-negative values). All terms of a body are
-// reduced in one launch. As for_each_voxel, a file that nvcc builds reduces its own bodies on both
-// devices (reduce.cuh), one built by a C++ compiler on the CPU.
+// reduced in one launch. Where they read the same elements, the body says how many they are at
+// most, static constexpr int together = 16: a GPU then reads an element once for all of them, and
+// calls it for all, also where fewer are asked for. As for_each_voxel, a file that nvcc builds
+// reduces its own bodies on both devices (reduce.cuh), one built by a C++ compiler on the CPU.
 #pragma once
 
 #include <algorithm>
@@ -69,10 +71,11 @@ template <class Body>
 void reduce(backend::Cpu cpu, std::size_t count, int terms, const Body& body, double* partial,
             double* result) {
   const int chunks = reduction::chunks(count);
-#pragma omp parallel for collapse(2) schedule(dynamic, 8) \
+  // The terms of a chunk follow each other: what they share is in the cache then.
+#pragma omp parallel for collapse(2) schedule(dynamic, std::max(8, terms)) \
     num_threads(cpu.threads) if (terms * chunks >= 8)
-  for (int term = 0; term < terms; ++term)
-    for (int c = 0; c < chunks; ++c) {
+  for (int c = 0; c < chunks; ++c)
+    for (int term = 0; term < terms; ++term) {
       const Body local = body;
       const std::size_t begin = std::size_t(c) * reduction::chunk;
       partial[std::size_t(term) * chunks + c] =

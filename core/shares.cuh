@@ -17,8 +17,15 @@ struct Share {
   unsigned count() const { return end - first; }
 };
 
-/// A launch of so many blocks over planes of so many slices. Every GPU takes the same part of every
-/// plane.
+/// A body whose slices are those of several planes in turn says so, static constexpr unsigned
+/// stacked_planes = 3: every GPU then takes its part of each.
+template <class Body>
+constexpr unsigned planes_of_slices = 1;
+template <class Body>
+requires(Body::stacked_planes > 0) constexpr unsigned planes_of_slices<Body> = Body::stacked_planes;
+
+/// A launch of so many blocks over so many slices, of all planes together. Every GPU takes the same
+/// part of every plane.
 struct Dealt {
   unsigned slices;
   std::size_t blocks;
@@ -30,8 +37,9 @@ struct Dealt {
 template <class Start>
 void for_each_share(backend::Cuda cuda, const Dealt& dealt, Start&& start) {
   const GpuGroup* const group = cuda.group;
-  if (!group || dealt.blocks < group->least.blocks || dealt.slices < unsigned(group->size())) {
-    start(Share{static_cast<cudaStream_t>(cuda.stream), 0, dealt.slices * dealt.planes}, 0);
+  if (!group || dealt.blocks < group->least.blocks ||
+      dealt.slices < unsigned(group->size()) * dealt.planes) {
+    start(Share{static_cast<cudaStream_t>(cuda.stream), 0, dealt.slices}, 0);
     cuda_check(cudaGetLastError());
     return;
   }
@@ -39,12 +47,14 @@ void for_each_share(backend::Cuda cuda, const Dealt& dealt, Start&& start) {
   for (int gpu = 0; gpu < group->size(); ++gpu) {
     group->make_current(gpu);
     const auto stream = static_cast<cudaStream_t>(group->stream(gpu));
-    const int slices = int(dealt.slices);
-    const auto low = unsigned(first_slice(slices, gpu, group->size())),
-               high = unsigned(first_slice(slices, gpu + 1, group->size()));
     for (unsigned plane = 0; plane < dealt.planes; ++plane) {
-      const unsigned first = plane * dealt.slices;
-      start(Share{stream, first + low, first + high}, gpu);
+      const auto border = [&](unsigned of_plane) {
+        return first_slice(int(dealt.slices), int(of_plane), int(dealt.planes));
+      };
+      const int begin = border(plane), slices = border(plane + 1) - begin;
+      start(Share{stream, unsigned(begin + first_slice(slices, gpu, group->size())),
+                  unsigned(begin + first_slice(slices, gpu + 1, group->size()))},
+            gpu);
       cuda_check(cudaGetLastError());
     }
   }

@@ -49,7 +49,7 @@ ControlPointGrid::ControlPointGrid(Context& ctx, const Geometry& fixed,
   require(spacing_mm.allFinite() && spacing_mm.minCoeff() > 0,
           "the control point spacing must be positive");
   for (int a = 0; a < 3; ++a) size_of(extent_, a) = intervals(fixed, spacing_mm, margin_mm, a) + 3;
-  coefficients_ = Buffer<float>(ctx, 3 * extent_.count());
+  coefficients_ = Buffer<float>(ctx, 3 * extent_.count(), Planes{3});
   coefficients_.fill_zero(ctx);
 }
 
@@ -58,7 +58,7 @@ ControlPointGrid::ControlPointGrid(Context& ctx, const ControlPointGrid& coarse,
       extent_(coarse.extent_) {
   spacing_[axis] /= 2;
   size_of(extent_, axis) = intervals(fixed_, spacing_, margin_, axis) + 3;
-  coefficients_ = Buffer<float>(ctx, 3 * extent_.count());
+  coefficients_ = Buffer<float>(ctx, 3 * extent_.count(), Planes{3});
   const int inner = inner_of(extent_, axis), outer = 3 * outer_of(extent_, axis);
   for_each_voxel(ctx, Extent{inner, extent_[axis], outer},
                  RefineAxisBody{coarse.coefficients_.data(), coefficients_.data(),

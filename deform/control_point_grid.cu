@@ -77,9 +77,9 @@ void launch_runs(backend::Cuda cuda, void (*kernel)(Body, Part), const Body& bod
   const auto runs = [&](int outputs) { return unsigned(outputs + run - 1) / unsigned(run); };
   dim3 grid((body.inner + threads - 1) / threads, runs(body.out_size), outers);
   // Slices are outputs along z, or those of the stack of components.
-  const int slices = along_z ? body.out_size : body.outer_per_component;
-  const Dealt dealt{unsigned(slices), std::size_t(grid.x) * grid.y * grid.z,
-                    along_z ? 1u : unsigned(outers / slices)};
+  const Dealt dealt{unsigned(along_z ? body.out_size : outers),
+                    std::size_t(grid.x) * grid.y * grid.z,
+                    along_z ? 1u : unsigned(outers / body.outer_per_component)};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     const int first = int(share.first), end = int(share.end);
     if (along_z)

@@ -12,7 +12,8 @@ double inner_nodes(Extent n) { return std::max(1.0, double(n.x - 2) * (n.y - 2) 
 }  // namespace
 
 void BendingEnergy::prepare(Context& ctx, Extent lattice) {
-  derivatives_ = Buffer<float>(ctx, 3 * bending::terms * lattice.count());
+  derivatives_ =
+      Buffer<float>(ctx, 3 * bending::terms * lattice.count(), Planes{3 * bending::terms});
   work_ = ReduceWorkspace(ctx, derivatives_.size(), 1);
 }
 
@@ -29,7 +30,7 @@ void BendingEnergy::add_force(Context& ctx, const LatticeView& lattice, float we
 }
 
 void LogJacobianPenalty::prepare(Context& ctx, Extent lattice) {
-  cofactors_ = Buffer<float>(ctx, 9 * lattice.count());
+  cofactors_ = Buffer<float>(ctx, 9 * lattice.count(), Planes{9});
   node_values_ = Buffer<double>(ctx, lattice.count());
   work_ = ReduceWorkspace(ctx, lattice.count(), 1);
 }

@@ -244,8 +244,8 @@ void smooth_lines(backend::Cuda cuda, const SeparableLines& body, int planes) {
   const auto segments = [&](int outputs) { return unsigned(outputs + segment - 1) / segment; };
   const unsigned bundles = bundles_of(body.lines, planes, 32),
                  of_slice = along_z ? 0 : bundles / unsigned(planes * n.z);
-  const Dealt dealt{unsigned(n.z), std::size_t(bundles) * segments(length),
-                    along_z ? 1u : unsigned(planes)};
+  const unsigned stacked = along_z ? 1 : unsigned(planes);
+  const Dealt dealt{unsigned(n.z) * stacked, std::size_t(bundles) * segments(length), stacked};
   for_each_share(cuda, dealt, [&](const Share& share, int) {
     allow_shared_memory(kernel);
     const int first = along_z ? int(share.first) : 0, last = along_z ? int(share.end) : length;
@@ -268,7 +268,7 @@ void smooth_lines(backend::Cuda cuda, const RecursiveLines& body, int planes) {
     const bool along_z = body.lines.axis == 2;
     const unsigned bundles = bundles_of(body.lines, planes, recursive_lanes),
                    slices = unsigned(along_z ? n.y : n.z), of_slice = bundles / (planes * slices);
-    const Dealt dealt{slices, bundles, unsigned(planes)};
+    const Dealt dealt{slices * unsigned(planes), bundles, unsigned(planes)};
     for_each_share(cuda, dealt, [&](const Share& share, int) {
       allow_shared_memory(kernel);
       kernel<<<share.count() * of_slice, recursive_threads, bytes, share.stream>>>(

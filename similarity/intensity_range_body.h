@@ -48,7 +48,7 @@ struct FiniteRangeBody : MaxBody {
 
 /// Count of finite values at or below each of 16 thresholds between low and high.
 struct RankBody : SumBody {
-  static constexpr int thresholds = 16;
+  static constexpr int thresholds = 16, together = thresholds;
   const float* data;
   float low, high;
   static FREEFLOW_HD float threshold(float low, float high, int term) {

@@ -21,13 +21,34 @@ namespace {
 constexpr double sufficient_decrease = 1e-4;  // Armijo
 constexpr int convergence_window = 5;
 
+/// n numbers as rows of equal length, a few hundred to a plane where n has such a divisor.
+Extent rows_of(std::size_t n) {
+  constexpr std::size_t planes = VectorRows::planes, fewest = 32, most = 1024, shortest = 1024;
+  for (std::size_t rows = fewest; rows <= most && rows * planes * shortest <= n; ++rows)
+    if (n % (rows * planes) == 0) return {int(n / (rows * planes)), 1, int(rows * planes)};
+  return {int(n), 1, 1};
+}
+
+/// The vectors whose inner products an evaluation changes: its own three, then those they meet.
+std::vector<int> newest_first(int force_slot, const History& active) {
+  std::vector<int> slots{force_slot};
+  for (auto k = active.rbegin(); k != active.rend(); ++k) {
+    slots.push_back(VectorSlots::step(*k));
+    slots.push_back(VectorSlots::change(*k));
+  }
+  return slots;
+}
+
 class Descent {
  public:
   Descent(Context& ctx, Objective& objective, Buffer<float>& x, const OptimizerOptions& options)
       : ctx_(ctx), objective_(objective), options_(options), x_(x), n_(x.size()),
-        vectors_(ctx, VectorSlots::count * n_), direction_(ctx, n_), trial_(ctx, n_),
-        scalars_(ctx, objective.terms() + 2 + DotBody::max_pairs), host_(scalars_.size()),
-        work_(ctx, n_, DotBody::max_pairs), step_length_(options.first_step) {}
+        rows_(rows_of(n_)),
+        vectors_(ctx, VectorSlots::count * n_, Planes{VectorSlots::count * VectorRows::planes}),
+        direction_(ctx, n_, Planes{VectorRows::planes}),
+        trial_(ctx, n_, Planes{VectorRows::planes}),
+        scalars_(ctx, objective.terms() + 2 + DotBody::together), host_(scalars_.size()),
+        work_(ctx, n_, DotBody::together), step_length_(options.first_step) {}
 
   void run(LevelRecord& level, Observer& observer);
 
@@ -37,7 +58,8 @@ class Descent {
   };
 
   float* slot(int s) const { return vectors_.data() + s * n_; }
-  void for_each_parameter(const auto& body) { for_each_voxel(ctx_, Extent{int(n_), 1, 1}, body); }
+  void for_each_parameter(const auto& body) { for_each_voxel(ctx_, rows_, body); }
+  VectorRows at() const { return {std::size_t(rows_.x)}; }
   Evaluation evaluate(const float* x, int force_slot, const History& active);
   int next_history_slot() const;
   Combination choose_direction(double& t, double& slope);
@@ -50,6 +72,7 @@ class Descent {
   const OptimizerOptions& options_;
   Buffer<float>& x_;
   std::size_t n_;
+  Extent rows_;
   Buffer<float> vectors_, direction_, trial_;
   Buffer<double> scalars_;
   std::vector<double> host_;
@@ -71,31 +94,15 @@ Descent::Evaluation Descent::evaluate(const float* x, int force_slot, const Hist
   objective_.evaluate(ctx_, x, slot(force_slot), scalars_.data());
   if (!active.empty()) {
     const int k = active.back(), old_force = VectorSlots::force(turn_);
-    for_each_parameter(HistoryBody{direction_.data(), slot(old_force), slot(force_slot),
+    for_each_parameter(HistoryBody{at(), direction_.data(), slot(old_force), slot(force_slot),
                                    float(last_t_), slot(VectorSlots::step(k)),
                                    slot(VectorSlots::change(k))});
   }
-  DotBody dots{{}, vectors_.data(), n_, {}, {}};
-  int pairs = 0;
-  const auto add = [&](int a, int b) {
-    dots.first[pairs] = static_cast<unsigned char>(a);
-    dots.second[pairs] = static_cast<unsigned char>(b);
-    ++pairs;
-  };
-  add(force_slot, force_slot);
-  for (int k : active) {
-    add(force_slot, VectorSlots::step(k));
-    add(force_slot, VectorSlots::change(k));
-  }
-  if (!active.empty()) {
-    const int newest = active.back();
-    for (int k : active) {
-      add(VectorSlots::step(newest), VectorSlots::step(k));
-      add(VectorSlots::change(newest), VectorSlots::change(k));
-      add(VectorSlots::step(newest), VectorSlots::change(k));
-      if (k != newest) add(VectorSlots::change(newest), VectorSlots::step(k));
-    }
-  }
+  const std::vector<int> slots = newest_first(force_slot, active);
+  DotBody dots;
+  for (int v = 0; v < DotBody::vectors; ++v)
+    dots.vector[v] = slot(v < int(slots.size()) ? slots[std::size_t(v)] : force_slot);
+  const int pairs = DotBody::rows * int(slots.size());
   const int terms = objective_.terms(), first_dot = terms + 2;
   reduce(ctx_, n_, 1, LargestBody{{}, slot(force_slot)}, work_, scalars_.data() + terms);
   if (!active.empty())
@@ -103,8 +110,9 @@ Descent::Evaluation Descent::evaluate(const float* x, int force_slot, const Hist
   reduce(ctx_, n_, pairs, dots, work_, scalars_.data() + first_dot);
   ctx_.copy_to_host(host_.data(), scalars_.data(), (first_dot + pairs) * sizeof(double));
   for (int p = 0; p < pairs; ++p) {
-    const int a = dots.first[p], b = dots.second[p];
-    gram_[a][b] = gram_[b][a] = host_[first_dot + p];
+    const std::size_t row = std::size_t(p % DotBody::rows), column = std::size_t(p / DotBody::rows);
+    if (row >= slots.size()) continue;
+    gram_[slots[row]][slots[column]] = gram_[slots[column]][slots[row]] = host_[first_dot + p];
   }
   if (!active.empty()) largest_direction_ = host_[terms + 1];
   return {objective_.cost(host_.data()), host_[terms]};
@@ -135,7 +143,7 @@ Combination Descent::choose_direction(double& t, double& slope) {
     t = std::min(last_t_ * last_slope_ / slope, 2 * last_t_);
   else
     t = step_length_ / largest_force_;
-  CombineBody body{vectors_.data(), n_, {}, direction_.data()};
+  CombineBody body{at(), vectors_.data(), n_, {}, direction_.data()};
   for (int b = 0; b < VectorSlots::count; ++b) body.coefficient[b] = float(d[b]);
   for_each_parameter(body);
   return d;
@@ -150,7 +158,7 @@ bool Descent::line_search(double t, double slope, Evaluation& accepted, double& 
   active.push_back(k);
   for (bool first = true;; first = false) {
     last_t_ = t;
-    for_each_parameter(StepBody{x_.data(), direction_.data(), float(t), trial_.data()});
+    for_each_parameter(StepBody{at(), x_.data(), direction_.data(), float(t), trial_.data()});
     const Evaluation e = evaluate(trial_.data(), VectorSlots::force(1 - turn_), active);
     const bool finite = std::isfinite(e.cost);
     if (finite && e.cost <= cost_ - sufficient_decrease * t * slope) {

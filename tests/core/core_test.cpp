@@ -137,11 +137,14 @@ TEST_P(Loops, VisitEveryVoxelOnce) {
   }
 }
 
-std::vector<double> sums(Context& ctx, const std::vector<float>& values) {
+template <class Body>
+std::vector<double> sums(Context& ctx, const std::vector<float>& values, int terms) {
   const Buffer<float> v(ctx, values);
-  const ReduceWorkspace work(ctx, values.size(), 2);
-  Buffer<double> result(ctx, 2);
-  reduce(ctx, values.size(), 2, SumAndSquares{{}, v.data()}, work, result.data());
+  const ReduceWorkspace work(ctx, values.size(), terms);
+  Buffer<double> result(ctx, std::size_t(terms));
+  Body body;
+  body.v = v.data();
+  reduce(ctx, values.size(), terms, body, work, result.data());
   return result.to_host(ctx);
 }
 
@@ -150,12 +153,25 @@ TEST_P(Loops, SumTheSameBitsForAnyThreadsAndDevice) {
     const std::vector<float> values = random_values(n, unsigned(n), -1, 1);
     long double sum = 0, squares = 0;
     for (float v : values) sum += v, squares += (long double)v * v;
-    const std::vector<double> result = sums(ctx, values);
+    const std::vector<double> result = sums<SumAndSquares>(ctx, values, 2);
     EXPECT_NEAR(result[0], double(sum), 1e-12 * double(n));
     EXPECT_NEAR(result[1], double(squares), 1e-12 * double(n));
     for (int threads : {1, 2, 5}) {
       Context host({}, threads);
-      EXPECT_EQ(sums(host, values), result) << n << " values, " << threads << " threads";
+      EXPECT_EQ(sums<SumAndSquares>(host, values, 2), result)
+          << n << " values, " << threads << " threads";
+    }
+  }
+}
+
+TEST_P(Loops, SumSeveralTermsOfAnElementAtOnce) {
+  for (const std::size_t n : {1u, 257u, 4095u, 4097u, 100003u, 3000001u}) {
+    const std::vector<float> values = random_values(n, unsigned(n), -1, 1);
+    const std::vector<double> alone = sums<SumAndSquares>(ctx, values, 2);
+    for (const int terms : {1, 2, 3, 4}) {
+      const std::vector<double> result = sums<SumsOfPowers>(ctx, values, terms);
+      for (int t = 0; t < std::min(terms, 2); ++t) EXPECT_EQ(result[t], alone[t]) << n;
+      EXPECT_EQ(result, sums<SumsOfPowers>(cpu, values, terms)) << n << ", " << terms << " terms";
     }
   }
 }

@@ -10,5 +10,6 @@ template void for_each_voxel(backend::Cuda, Extent, const test::CountVisits&);
 template void for_each_voxel(backend::Cuda, Extent, const test::Logarithm&);
 template void for_each_voxel(backend::Cuda, Extent, const test::Quotients&);
 template void reduce(backend::Cuda, std::size_t, int, const test::SumAndSquares&, double*, double*);
+template void reduce(backend::Cuda, std::size_t, int, const test::SumsOfPowers&, double*, double*);
 
 }  // namespace freeflow

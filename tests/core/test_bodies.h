@@ -45,4 +45,15 @@ struct SumAndSquares : SumBody {
   }
 };
 
+/// Sums of v, v^2, v^3, v^4 in one pass.
+struct SumsOfPowers : SumBody {
+  static constexpr int together = 4;
+  const float* v;
+  FREEFLOW_HD double operator()(std::size_t i, int term) const {
+    double power = v[i];
+    for (int k = 0; k < term; ++k) power *= v[i];
+    return power;
+  }
+};
+
 }  // namespace freeflow::test
