@@ -27,7 +27,8 @@ void* allocate_on_host(std::size_t bytes) {
 }
 
 void* allocate_on_gpu(ContextState& state, std::size_t bytes, const Planes& planes) {
-  if (state.group && bytes >= state.group->least.bytes) return state.group->allocate(bytes, planes);
+  if (state.group && !state.alone && bytes >= state.group->least.bytes)
+    return state.group->allocate(bytes, planes);
   GpuGroup* const keeper = (state.whole ? *state.whole : state).group.get();
   try {
     return cuda_runtime::allocate(state.pool, state.stream, bytes);

@@ -88,7 +88,9 @@ Context Context::on_stream(Device device, void* stream) {
 }
 
 Context Context::rehearsal() const {
-  return Context(std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing));
+  const auto state = std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing);
+  state->least_shared = state_->least_shared;
+  return Context(state);
 }
 
 std::vector<Context> Context::parts() const {
@@ -105,9 +107,9 @@ bool Context::rehearses() const { return state_->kind == ContextKind::rehearsing
 const Device& Context::device() const { return state_->device; }
 int Context::threads() const { return state_->threads; }
 void* Context::stream() const { return state_->stream; }
-const GpuGroup* Context::group() const { return state_->group.get(); }
+const GpuGroup* Context::group() const { return state_->alone ? nullptr : state_->group.get(); }
 int Context::gpu() const { return state_->gpu; }
-int Context::sharing() const { return state_->whole ? 1 : state_->device.count; }
+int Context::sharing() const { return state_->whole || state_->alone ? 1 : state_->device.count; }
 const ContextStatistics& Context::statistics() const { return state_->statistics(); }
 void Context::reset_peak() {
   ContextStatistics& counted = state_->statistics();
@@ -162,15 +164,16 @@ void Context::fill_zero(void* target, std::size_t bytes) {
     return;
   }
   const detail::CurrentDevice current(*state_);
-  const Stripe first = group() ? group()->stripe_at(target, bytes) : Stripe{0, bytes};
+  const GpuGroup* const all = state_->group.get();
+  const Stripe first = all ? all->stripe_at(target, bytes) : Stripe{0, bytes};
   if (first.gpu == 0 && first.bytes == bytes)
     return cuda_runtime::fill_zero(stream(), target, bytes);
-  GpuGroup::Shared shared(*group());  // each GPU fills its own
+  GpuGroup::Shared shared(*all);  // each GPU fills its own
   for (std::size_t done = 0; done < bytes;) {
     auto* const to = static_cast<char*>(target) + done;
-    const Stripe stripe = group()->stripe_at(to, bytes - done);
-    group()->make_current(stripe.gpu);
-    cuda_runtime::fill_zero(group()->stream(stripe.gpu), to, stripe.bytes);
+    const Stripe stripe = all->stripe_at(to, bytes - done);
+    all->make_current(stripe.gpu);
+    cuda_runtime::fill_zero(all->stream(stripe.gpu), to, stripe.bytes);
     done += stripe.bytes;
   }
   shared.join();

@@ -37,6 +37,9 @@ class ContextState {
   }
 
   std::unique_ptr<GpuGroup> group;  ///< where the device is several GPUs
+  bool alone = false;               ///< they leave all to the first for now (small_work.h)
+  /// Voxels from which on work is worth dealing out (docs/notes/large.md).
+  std::size_t least_shared = std::size_t(1) << 25;
   std::shared_ptr<ContextState> whole;
   /// Memory and waits are counted with the whole.
   ContextStatistics& statistics() { return whole ? whole->statistics() : statistics_; }

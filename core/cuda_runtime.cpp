@@ -92,6 +92,8 @@ void* create_pool(int index, int first, int count) {
   return pool;
 }
 
+void trim_pool(void* pool) noexcept { cudaMemPoolTrimTo(static_cast<cudaMemPool_t>(pool), 0); }
+
 void destroy_pool(void* pool) noexcept { cudaMemPoolDestroy(static_cast<cudaMemPool_t>(pool)); }
 
 void destroy_stream(void* stream) noexcept { cudaStreamDestroy(static_cast<cudaStream_t>(stream)); }

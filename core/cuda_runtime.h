@@ -26,6 +26,8 @@ void wait(void* stream, void* event);
 /// is allocated from it on one of them.
 void* create_pool(int index, int first, int count);
 void destroy_pool(void* pool) noexcept;
+/// Gives memory that nobody uses back to the GPU, once what was queued has been done.
+void trim_pool(void* pool) noexcept;
 /// Throws DeviceError that says how much was asked for and how much is free.
 void* allocate(void* pool, void* stream, std::size_t bytes);
 void deallocate(void* stream, void* pointer) noexcept;

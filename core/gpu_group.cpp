@@ -74,8 +74,10 @@ void* GpuGroup::allocate(std::size_t bytes, const Planes& planes) {
   if (alike != spare_.end())
     return const_cast<char*>(memory_.insert(spare_.extract(alike)).position->first);
   void* pointer = cuda_mapping::map(device_, stripes);
-  if (!pointer && !spare_.empty()) {
+  if (!pointer) {
     unmap_spare();
+    wait_for_all();
+    for (void* pool : pools_) cuda_runtime::trim_pool(pool);
     pointer = cuda_mapping::map(device_, stripes);
   }
   if (!pointer) cuda_runtime::throw_out_of_memory(bytes, std::to_string(free_on_all() >> 20));
@@ -141,7 +143,7 @@ std::size_t GpuGroup::free_on_all() const {
   std::size_t least_free = ~std::size_t(0);
   for (int gpu = 0; gpu < size(); ++gpu) {
     make_current(gpu);
-    least_free = std::min(least_free, cuda_runtime::free_bytes(nullptr));
+    least_free = std::min(least_free, cuda_runtime::free_bytes(pool(gpu)));
   }
   make_current(0);
   return least_free * std::size_t(size());

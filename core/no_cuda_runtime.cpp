@@ -34,6 +34,7 @@ void record(void*, void*) { refuse(); }
 void wait(void*, void*) { refuse(); }
 void* create_pool(int, int, int) { refuse(); }
 void destroy_pool(void*) noexcept {}
+void trim_pool(void*) noexcept {}
 void* allocate(void*, void*, std::size_t) { refuse(); }
 void deallocate(void*, void*) noexcept {}
 void throw_out_of_memory(std::size_t, const std::string&) { refuse(); }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <string>
 
+#include <freeflow/core/small_work.h>
 #include <freeflow/registration/levels/inverse_in_order.h>
 #include <freeflow/similarity/overlap.h>
 
@@ -54,6 +55,7 @@ LevelRecord LevelLoop::run_level(int l, Observer& observer) {
   const auto start = Clock::now();
   const PreparedImage::Steps of_fixed{fixed_factors_[l]}, of_moving{moving_factors_[l]};
   const Volume<float>&f = fixed_.level(ctx_, of_fixed), &m = moving_.level(ctx_, of_moving);
+  const SmallWork small(ctx_, f.extent().count());
   enter_level(l, f.geometry());
   const std::vector<ImagePair> channels =
       channel_pairs(ctx_, fixed_, of_fixed, moving_, of_moving, map_between(f, m));
@@ -76,6 +78,7 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   Observer& watch = observer ? *observer : silent;
   const auto start = Clock::now();
   watch.on_stage(Stage::nonrigid);
+  const SmallWork small(ctx_, fixed_.geometry().extent.count());
 
   RegistrationResult result;
   result.affine = level_options_.initial;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <freeflow/core/small_work.h>
 #include <freeflow/registration/levels/with_prepared.h>
 #include <freeflow/registration/linear/block_refinement.h>
 #include <freeflow/registration/linear/linear_cost.h>
@@ -287,6 +288,8 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
   Observer& watch = observer ? *observer : silent;
   const auto start = Clock::now();
   watch.on_stage(Stage::linear);
+  const SmallWork small(
+      ctx, std::max(fixed.geometry().extent.count(), moving.geometry().extent.count()));
   LinearResult result = LinearRun(ctx, fixed, moving, options, watch).run();
   if (result.overlap_after < options.smallest_overlap * share_of_smaller(fixed, moving)) {
     char percent[32];

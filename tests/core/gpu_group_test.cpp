@@ -6,6 +6,7 @@
 #include <freeflow/core/buffer.h>
 #include <freeflow/core/error.h>
 #include <freeflow/core/side_by_side.h>
+#include <freeflow/core/small_work.h>
 
 #include "core/dealt_blocks.h"
 #include "support/devices.h"
@@ -123,6 +124,36 @@ TEST_P(Groups, EveryPartCountsWithTheWhole) {
     EXPECT_EQ(rehearsal.parts().size(), parts.size());
   }
   EXPECT_EQ(ctx.statistics().bytes_in_use, before);
+}
+
+TEST_P(Groups, SmallWorkIsTheFirstGpus) {
+  const int sharing = ctx.sharing();
+  const GpuGroup* const group = ctx.group();
+  ctx.state()->least_shared = 1000;
+  std::vector<float> values(1 << 20, 3.0f);
+  const Buffer<float> before(ctx, values);
+  Buffer<float> within;
+  {
+    const SmallWork small(ctx, 999);
+    EXPECT_EQ(ctx.sharing(), 1);
+    EXPECT_EQ(ctx.parts().size(), 1u);
+    EXPECT_EQ(ctx.group(), nullptr);
+    {
+      const SmallWork of_it(ctx, 1000);
+      EXPECT_EQ(ctx.sharing(), 1) << "what is a part of small work is small";
+    }
+    EXPECT_EQ(ctx.rehearsal().state()->least_shared, 1000u);
+    within = before.clone(ctx);
+    EXPECT_FALSE(group && group->holds(within.data()));
+    EXPECT_EQ(before.to_host(ctx), values);
+    ctx.fill_zero(before.data(), before.size() * sizeof(float));
+  }
+  EXPECT_EQ(ctx.sharing(), sharing);
+  EXPECT_EQ(ctx.group(), group);
+  EXPECT_EQ(within.to_host(ctx), values);
+  EXPECT_EQ(before.to_host(ctx), std::vector<float>(values.size()));
+  const SmallWork large(ctx, 1000);
+  EXPECT_EQ(ctx.sharing(), sharing);
 }
 
 TEST_P(Groups, MoreMemoryThanThereIsIsASentence) {

@@ -76,6 +76,7 @@ inline std::string device_suffix(const testing::TestParamInfo<Device>& info) {
 inline Context sharing_context(const Device& device) {
   Context ctx(device);
   if (GpuGroup* const group = ctx.state()->group.get()) group->least = {1, 1};
+  ctx.state()->least_shared = 0;
   return ctx;
 }
 
