@@ -38,8 +38,28 @@ void add_help_options(po::options_description& options) {
       "print this help; all: every option");
 }
 
-std::string wrapped(const std::string& text) {
+namespace {
+
+/// The text with sentences that go over several lines in one; commands keep theirs.
+std::string joined(const std::string& text) {
+  const auto is_prose = [](const std::string& line) {
+    return !line.empty() && line.front() != ' ';
+  };
   std::istringstream lines(text);
+  std::string out, before;
+  for (std::string line; std::getline(lines, line); before = line) {
+    const bool goes_on =
+        is_prose(before) && is_prose(line) && !before.ends_with('.') && !before.ends_with(':');
+    if (!out.empty()) out += goes_on ? ' ' : '\n';
+    out += line;
+  }
+  return text.ends_with('\n') ? out + '\n' : out;
+}
+
+}  // namespace
+
+std::string wrapped(const std::string& text) {
+  std::istringstream lines(joined(text));
   std::string out;
   for (std::string line; std::getline(lines, line); out += '\n') {
     const bool command = line.starts_with(' ');

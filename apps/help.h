@@ -27,8 +27,9 @@ std::string help_of(const std::string& program, const HelpText& text,
                     const boost::program_options::options_description& options,
                     const std::vector<std::string>& asked);
 
-/// Breaks lines of more than 80 characters between words, commands (lines that begin with a space)
-/// before an option.
+/// Fills lines up to 80 characters: a sentence goes on from line to line, what ends in a full stop
+/// or a colon keeps its end. Commands (lines that begin with a space) of more are broken before an
+/// option.
 std::string wrapped(const std::string& text);
 
 }  // namespace freeflow::apps

@@ -16,6 +16,9 @@ namespace freeflow::apps {
 
 namespace {
 
+/// When a command is told a grid.
+enum class Grid { always, of_splines };
+
 struct FieldCommand {
   std::string reference, output;
   std::vector<std::string> transforms, warnings;
@@ -24,15 +27,19 @@ struct FieldCommand {
 
   /// False when the help was asked for.
   bool parse(int argc, const char* const* argv, const char* summary, const char* example,
-             bool with_reference) {
+             Grid needed) {
     po::options_description options("Options");
     options.add_options()  //
         ("transform,t", po::value(&transforms)->composing()->value_name("FILE|[FILE,1]"),
          "fixed to moving, as regtool apply takes it")  //
         ("output,o", po::value(&output)->value_name("OUT"), "what is written");
-    if (with_reference)
+    if (needed == Grid::always)
       options.add_options()("reference,r", po::value(&reference)->value_name("IMAGE"),
                             "the grid: the fixed image");
+    else
+      options.add_options()("fixed", po::value(&reference)->value_name("IMAGE"),
+                            "the fixed image, on whose grid control points are evaluated; for "
+                            "splines alone");
     if (std::string(argv[0]) == "jacobian")
       options.add_options()("log", po::bool_switch(&log), "its logarithm; NaN where it folds");
     add_run_options(options, run);
@@ -40,7 +47,7 @@ struct FieldCommand {
     if (!parse_regtool(argc, argv, summary, example, options, found)) return false;
     require(!transforms.empty(), "name the transform with -t FILE");
     require(!output.empty(), "name the output with -o OUT");
-    require(!with_reference || !reference.empty(),
+    require(needed == Grid::of_splines || !reference.empty(),
             "name the image whose grid to take with -r IMAGE");
     std::vector<std::string> inputs = transforms;
     inputs.push_back(reference);
@@ -57,7 +64,7 @@ int regtool_compose(int argc, const char* const* argv) {
                "Example: one file instead of two:\n"
                "  regtool compose -r fixed.nii.gz -t out_1Warp.nii.gz -t out_0GenericAffine.mat -o "
                "whole.nii.gz\n",
-               true))
+               Grid::always))
     return done;
   Context ctx(Device::parse(c.run.device), c.run.threads);
   const Geometry grid = read_geometry(c.reference);
@@ -75,11 +82,14 @@ int regtool_invert(int argc, const char* const* argv) {
   FieldCommand c;
   if (!c.parse(argc, argv,
                "inverts an affine or a displacement field; of a field the residual is measured.",
-               "Example:\n  regtool invert -t out_1Warp.nii.gz -o inverse.nii.gz\n", false))
+               "Example:\n  regtool invert -t out_1Warp.nii.gz -o inverse.nii.gz\n",
+               Grid::of_splines))
     return done;
   require(c.transforms.size() == 1, "invert takes one -t; invert each, and list them in reverse");
   Context ctx(Device::parse(c.run.device), c.run.threads);
-  const HostChain file = read_chain(c.transforms, {}, c.warnings);
+  ChainImages images;
+  if (!c.reference.empty()) images.reference = read_geometry(c.reference);
+  const HostChain file = read_chain(c.transforms, images, c.warnings);
   const auto whole_field = [](Context& on, const Transform& inverse, const Transform& of) {
     return compose(on, inverse, of.links().front().field->geometry());
   };
@@ -111,7 +121,7 @@ int regtool_jacobian(int argc, const char* const* argv) {
                "object is larger there than the fixed one.",
                "Example:\n  regtool jacobian --log -r fixed.nii.gz -t out_1Warp.nii.gz -o "
                "log_j.nii.gz\n",
-               true))
+               Grid::always))
     return done;
   Context ctx(Device::parse(c.run.device), c.run.threads);
   const Geometry grid = read_geometry(c.reference);

@@ -36,7 +36,7 @@ constexpr const char* example =
     "point outwards) and, where the format written has them, colours and values.\n";
 
 struct PointsOptions {
-  std::string input, output, direction, frame = "lps";
+  std::string input, output, direction, fixed, frame = "lps";
   std::vector<std::string> images, transforms;
   RunOptions run;
 
@@ -62,6 +62,7 @@ void PointsOptions::validate() const {
               "' must both be meshes (.ply, .stl, .obj, .vtk) or both be tables");
   std::vector<std::string> inputs = images;
   inputs.push_back(input);
+  inputs.push_back(fixed);
   inputs.insert(inputs.end(), transforms.begin(), transforms.end());
   protect_inputs(output, inputs, {""});
 }
@@ -113,6 +114,8 @@ int regtool_points(int argc, const char* const* argv) {
        "the same lines or faces, mapped; a mesh in the format of the extension")  //
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),
        "fixed to moving, as regtool apply takes it")  //
+      ("fixed", po::value(&o.fixed)->value_name("IMAGE"),
+       "the fixed image, on whose grid control points are evaluated; for splines alone")  //
       ("direction", po::value(&o.direction)->value_name("fixed-to-moving|moving-to-fixed"),
        "where the points come from and go to")  //
       ("frame", po::value(&o.frame)->default_value(o.frame)->value_name("lps|ras|voxel"),
@@ -135,7 +138,7 @@ int regtool_points(int argc, const char* const* argv) {
   else
     table = read_points(o.input);
   const Frames frame = frames(o);
-  const Transform chain = read_chain(ctx, o.transforms, "", warnings);
+  const Transform chain = read_chain(ctx, o.transforms, o.fixed, warnings);
   if (mesh) {
     mesh->move_to(mapped(ctx, o, chain, frame, mesh->vertices(), warnings));
     if (mirrors(frame.in) != (mirrors(affine_part(chain)) != mirrors(frame.out)))

@@ -32,9 +32,9 @@ Extent rows_of(std::size_t n) {
 /// The vectors whose inner products an evaluation changes: its own three, then those they meet.
 std::vector<int> newest_first(int force_slot, const History& active) {
   std::vector<int> slots{force_slot};
-  for (auto k = active.rbegin(); k != active.rend(); ++k) {
-    slots.push_back(VectorSlots::step(*k));
-    slots.push_back(VectorSlots::change(*k));
+  for (const int k : History(active.rbegin(), active.rend())) {
+    slots.push_back(VectorSlots::step(k));
+    slots.push_back(VectorSlots::change(k));
   }
   return slots;
 }

@@ -76,6 +76,25 @@ TEST_F(Ffdreg, ControlPointsServeInPlaceOfTheField) {
   expect_refusal(run(regtool + " points -i points.csv -o out_.csv --direction fixed-to-moving -t "
                                "a_1BSpline.h5"),
                  "regtool convert makes a field of them");
+  const Eigen::Vector3d middle = read_image((folder / "f.nii.gz").string()).geometry.center();
+  std::ofstream(folder / "points.csv")
+      << "x,y,z\n"
+      << middle.x() << ',' << middle.y() << ',' << middle.z() << '\n';
+  const auto mapped = [&](const std::string& transform) {
+    const Outcome points = run(regtool + " points -i points.csv -o there.csv --direction " +
+                               "fixed-to-moving --fixed f.nii.gz -t " + transform);
+    EXPECT_EQ(points.status, 0) << points.err;
+    double x = 0, y = 0, z = 0;
+    EXPECT_EQ(std::sscanf(slurp(folder / "there.csv").c_str(), "x,y,z %lf,%lf,%lf", &x, &y, &z), 3);
+    return Eigen::Vector3d(x, y, z);
+  };
+  const Eigen::Vector3d there_by_field = mapped("a_1Warp.nii.gz");
+  EXPECT_GT((there_by_field - middle).norm(), 0.05);
+  EXPECT_LT((mapped("a_1BSpline.h5") - there_by_field).norm(), 1e-3);
+  const Outcome inverted =
+      run(regtool + " invert -t a_1BSpline.h5 --fixed f.nii.gz -o inverse.nii.gz");
+  EXPECT_EQ(inverted.status, 0) << inverted.err;
+  EXPECT_NE(inverted.out.find("inverse residual: mean 0.0"), std::string::npos) << inverted.out;
   expect_refusal(run(call + " --outputs lattice --bids T1w:MNI -o out_"),
                  "--outputs lattice has no BIDS name; leave out --bids");
   expect_refusal(

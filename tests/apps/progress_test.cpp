@@ -85,6 +85,13 @@ TEST(Help, BreaksProseBetweenWords) {
       "fourteen\nfifteen\n");
 }
 
+TEST(Help, FillsParagraphsAndLeavesCommandsAlone) {
+  EXPECT_EQ(wrapped("says where an image lies and which of the places its header gives was taken\n"
+                    "and what each step does.\n\nExample:\n  info a.nii\nand then\n  info b.nii\n"),
+            "says where an image lies and which of the places its header gives was taken and\n"
+            "what each step does.\n\nExample:\n  info a.nii\nand then\n  info b.nii\n");
+}
+
 TEST(Help, BreaksCommandsSoThatAShellTakesThem) {
   EXPECT_EQ(wrapped("  ffdreg -f a.nii.gz\n"), "  ffdreg -f a.nii.gz\n");
   const std::string long_name(70, 'x');
