@@ -31,8 +31,8 @@ constexpr const char* example =
     "    -o back.nii.gz -t [out_0GenericAffine.mat,1] -t out_1InverseWarp.nii.gz\n"
     "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n"
     "BIDS names, here derivatives/sub-01_space-MNI152NLin2009cAsym_dseg.nii.gz:\n"
-    "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels --bids \\\n"
-    "    -o derivatives/ -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
+    "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels \\\n"
+    "    --bids -o derivatives/ -t sub-01_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm.h5\n";
 
 const std::vector<std::string> transform_columns = {"transform",  "transform2", "transform3",
                                                     "transform4", "transform5", "transform6",

@@ -23,8 +23,8 @@ constexpr const char* summary =
 constexpr const char* example =
     "Example: all that can be said of ffdreg ... -o out_\n"
     "  regtool measure --fixed-labels f_seg.nii.gz --moving-labels m_seg.nii.gz \\\n"
-    "    --fixed-points f.csv --moving-points m.csv -t out_1Warp.nii.gz -t out_0GenericAffine.mat "
-    "\\\n"
+    "    --fixed-points f.csv --moving-points m.csv \\\n"
+    "    -t out_1Warp.nii.gz -t out_0GenericAffine.mat \\\n"
     "    --field out_1Warp.nii.gz --inverse out_1InverseWarp.nii.gz -o scores.json\n"
     "Without -t labels and landmarks are compared as they lie.\n";
 
