@@ -32,8 +32,8 @@ class GpuGroup {
 
   int size() const { return int(streams_.size()); }
   void* stream(int gpu) const { return streams_[std::size_t(gpu)]; }
-  /// For memory of one GPU that all of them reach. As long-lived as the group: the driver crashes
-  /// over pools that come and go while another GPU's stream waits for what was freed to them.
+  /// For memory of one GPU that all of them reach. As long-lived as the group: with pools
+  /// that came and went with a level, programs died in the driver (docs/decisions.md).
   void* pool(int gpu) const { return pools_[std::size_t(gpu)]; }
   /// The calling thread's current GPU, on which it launches.
   void make_current(int gpu) const;

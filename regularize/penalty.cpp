@@ -10,6 +10,7 @@ namespace freeflow {
 
 namespace {
 double inner_nodes(Extent n) { return std::max(1.0, double(n.x - 2) * (n.y - 2) * (n.z - 2)); }
+
 /// Adds to sum what the nodes of one row give the coefficients [begin, end) of another, `dy` and
 /// `dz` before it; of one component, whose three planes of cofactors begin at `of_row` there.
 void add_nodes(const float* of_row, std::size_t plane, int dy, int dz, int begin, int end,
