@@ -17,7 +17,6 @@
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/program.h>
-#include <apps/waiting.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/output_set.h>
@@ -179,7 +178,6 @@ int run(int argc, char** argv, Processes& processes) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_waiting_threads_sleep(argv);
   std::unique_ptr<Processes> processes;
   const int status = run_program("atlas", [&] {
     processes = join_processes();

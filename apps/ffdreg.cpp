@@ -3,7 +3,6 @@
 #include <apps/output_names.h>
 #include <apps/pair_list.h>
 #include <apps/program.h>
-#include <apps/waiting.h>
 
 namespace po = boost::program_options;
 using namespace freeflow;
@@ -81,6 +80,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_waiting_threads_sleep(argv);
   return run_program("ffdreg", [&] { return run(argc, argv); });
 }

@@ -5,7 +5,6 @@
 #include <apps/output_names.h>
 #include <apps/pair_list.h>
 #include <apps/program.h>
-#include <apps/waiting.h>
 
 namespace po = boost::program_options;
 using namespace freeflow;
@@ -201,6 +200,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_waiting_threads_sleep(argv);
   return run_program("fluidreg", [&] { return run(argc, argv); });
 }

@@ -10,7 +10,6 @@
 #include <apps/progress.h>
 #include <apps/registration_run.h>
 #include <apps/run_pairs.h>
-#include <apps/waiting.h>
 #include <freeflow/registration/register_images.h>
 
 namespace po = boost::program_options;
@@ -171,6 +170,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_waiting_threads_sleep(argv);
   return run_program("linreg", [&] { return run(argc, argv); });
 }

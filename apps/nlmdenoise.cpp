@@ -14,7 +14,6 @@
 #include <apps/surface_input.h>
 #include <apps/surface_report.h>
 #include <apps/threads.h>
-#include <apps/waiting.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
 #include <freeflow/io/output_set.h>
@@ -257,6 +256,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_waiting_threads_sleep(argv);
   return run_program("nlmdenoise", [&] { return run(argc, argv); });
 }

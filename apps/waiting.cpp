@@ -1,19 +1,16 @@
-#include <apps/waiting.h>
-
-#include <omp.h>
-#include <unistd.h>
-
+// How threads of a program wait for each other. libgomp's own spin for milliseconds before they
+// sleep, so that beside other work they take the cores from those that would compute.
 #include <cstdlib>
 
-namespace freeflow::apps {
+namespace {
 
-void let_waiting_threads_sleep(char** arguments) {
-  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
-  if (omp_get_max_threads() == 1) return;
+/// Before libgomp reads its environment, where it is part of the program (CMakeLists.txt). A word
+/// of the user's stands.
+[[gnu::constructor(101)]] void let_waiting_threads_sleep() {
+  if (std::getenv("OMP_WAIT_POLICY")) return;
   // About 0.1 ms: longer than threads wait between two loops of an iteration, shorter than what
   // another process would miss.
-  if (setenv("GOMP_SPINCOUNT", "10000", 1) != 0) return;
-  execv("/proc/self/exe", arguments);  // where that fails, threads wait as libgomp has it
+  setenv("GOMP_SPINCOUNT", "10000", 0);
 }
 
-}  // namespace freeflow::apps
+}  // namespace

@@ -5,7 +5,6 @@
 
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
-#include <apps/waiting.h>
 #include <freeflow/core/error.h>
 
 using namespace freeflow;
@@ -61,6 +60,5 @@ int run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  let_waiting_threads_sleep(argv);
   return run_program("regtool", [&] { return run(argc, argv); });
 }
