@@ -42,6 +42,8 @@ ContextState::ContextState(std::shared_ptr<ContextState> of, int gpu)
 }
 
 ContextState::~ContextState() {
+  if (staging) cuda_runtime::synchronize_quietly(stream);  // which may still read it
+  staging.reset();
   group.reset();
   if (!device.is_cuda() || kind == ContextKind::rehearsing)
     std::free(readback);
@@ -124,8 +126,17 @@ void Context::synchronize() {
   cuda_runtime::synchronize(stream());
 }
 
+Staging* Context::staging_for(std::size_t bytes) {
+  if (!device().is_cuda() || rehearses() || bytes < Staging::worthwhile) return nullptr;
+  if (!state_->staging) state_->staging = std::make_unique<Staging>(*this);
+  return state_->staging.get();
+}
+
 void Context::copy_to_device(void* target, const void* source, std::size_t bytes) {
-  copy_on_device(target, source, bytes);
+  if (Staging* const staging = staging_for(bytes))
+    staging->to_device(*this, target, source, bytes);
+  else
+    copy_on_device(target, source, bytes);
 }
 
 void Context::copy_to_host(void* target, const void* source, std::size_t bytes) {
@@ -134,9 +145,11 @@ void Context::copy_to_host(void* target, const void* source, std::size_t bytes) 
     std::memset(target, 0, bytes);
     return;
   }
-  const bool small =
-      device().is_cuda() &&
-      bytes <= readback_bytes;  // else the driver copies by way of its own page-locked memory
+  if (Staging* const staging = staging_for(bytes)) {
+    state_->statistics().synchronizations += 1;
+    return staging->to_host(*this, target, source, bytes);
+  }
+  const bool small = device().is_cuda() && bytes <= readback_bytes;
   copy_on_device(small ? readback() : target, source, bytes);
   synchronize();
   if (small) std::memcpy(target, readback(), bytes);

@@ -20,6 +20,7 @@ namespace freeflow {
 
 class ContextState;
 class GpuGroup;
+class Staging;
 
 class Context {
  public:
@@ -72,6 +73,8 @@ class Context {
 
  private:
   explicit Context(std::shared_ptr<ContextState> state) : state_(std::move(state)) {}
+  /// Null where so much is copied without.
+  Staging* staging_for(std::size_t bytes);
 
   std::shared_ptr<ContextState> state_;
 };

@@ -6,6 +6,7 @@
 #include <freeflow/core/context_statistics.h>
 #include <freeflow/core/device.h>
 #include <freeflow/core/gpu_group.h>
+#include <freeflow/core/staging.h>
 
 namespace freeflow {
 
@@ -30,7 +31,8 @@ class ContextState {
   ContextKind kind = ContextKind::working;
   void* stream = nullptr;
   void* pool = nullptr;
-  void* readback = nullptr;  ///< of readback_bytes
+  void* readback = nullptr;          ///< of readback_bytes
+  std::unique_ptr<Staging> staging;  ///< once a large copy has asked for it
   /// Copies go by such pieces: CUDA promises nothing for one that spans memory of several GPUs.
   std::size_t on_one_gpu(const void* pointer, std::size_t bytes) const {
     return group ? group->stripe_at(pointer, bytes).bytes : bytes;

@@ -74,6 +74,8 @@ void wait(void* stream, void* event) {
       cudaStreamWaitEvent(static_cast<cudaStream_t>(stream), static_cast<cudaEvent_t>(event), 0));
 }
 
+void wait_here(void* event) { cuda_check(cudaEventSynchronize(static_cast<cudaEvent_t>(event))); }
+
 void* create_pool(int index, int first, int count) {
   cudaMemPoolProps properties{};
   properties.allocType = cudaMemAllocationTypePinned;

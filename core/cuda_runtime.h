@@ -22,6 +22,8 @@ void destroy_event(void* event) noexcept;
 /// waits for it goes on after that.
 void record(void* event, void* stream);
 void wait(void* stream, void* event);
+/// The calling thread waits for it; not at all where it was never recorded.
+void wait_here(void* event);
 /// A pool that keeps what is freed for the next allocation; `count` GPUs from `first` on use what
 /// is allocated from it on one of them.
 void* create_pool(int index, int first, int count);

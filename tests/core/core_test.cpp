@@ -104,6 +104,29 @@ TEST_P(Memory, IsCountedAndGivenBack) {
   EXPECT_EQ(ctx.statistics().peak_bytes, 8000u);
 }
 
+// Large enough for page-locked buffers (core/staging.h), of no round size and not from the start.
+TEST_P(Memory, LargeCopiesKeepEveryByteAndTheirOrder) {
+  const std::size_t count = (std::size_t(24) << 20) + 12345, from = 3;
+  std::vector<unsigned char> bytes(count);
+  for (std::size_t i = 0; i < count; ++i) bytes[i] = (unsigned char)(i * 2654435761u >> 13);
+  Buffer<unsigned char> there(ctx, from + count);
+  ctx.copy_to_device(there.data() + from, bytes.data(), count);
+  std::vector<unsigned char> back(count);
+  ctx.copy_to_host(back.data(), there.data() + from, count);
+  EXPECT_TRUE(back == bytes);
+
+  // Copies one upon the other: each sees what the one before has left.
+  std::vector<unsigned char> twice = bytes;
+  twice.insert(twice.end(), bytes.begin(), bytes.end());
+  Buffer<unsigned char> longer(ctx, twice.size());
+  ctx.copy_to_device(longer.data(), bytes.data(), count);
+  ctx.copy_on_device(longer.data() + count, longer.data(), count);
+  bytes.assign(count, 7);
+  ctx.copy_to_device(longer.data(), bytes.data(), count);
+  std::fill_n(twice.begin(), count, (unsigned char)7);
+  EXPECT_TRUE(longer.to_host(ctx) == twice);
+}
+
 TEST_P(Memory, TooMuchIsASentence) {
   try {
     const Buffer<char> buffer(ctx, std::size_t(1) << 50);

@@ -112,6 +112,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cu
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return *event = new EmulatedEvent{current}, cudaSuccess;
 }
+cudaError_t cudaEventSynchronize(cudaEvent_t) { return cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return delete event, cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return event->device == stream->device ? cudaSuccess : cudaErrorInvalidValue;
