@@ -10,7 +10,6 @@
 #include <new>
 
 #include <freeflow/core/error.h>
-#include <freeflow/core/parallel_errors.h>
 
 namespace freeflow {
 
@@ -22,6 +21,7 @@ constexpr std::size_t most_stored_bytes = 65535;  // of one stored block
 
 /// Appends the bytes as blocks that are not compressed.
 void store(const unsigned char* bytes, std::size_t count, std::vector<unsigned char>& out) {
+  out.reserve(out.size() + count + 5 * (count / most_stored_bytes + 1));
   while (count > 0) {
     const std::size_t n = std::min(count, most_stored_bytes);
     const unsigned char head[] = {0, (unsigned char)(n & 255), (unsigned char)(n >> 8),
@@ -106,74 +106,57 @@ int checked(int level) {
 
 GzipWriter::GzipWriter(const std::string& path, const Compression& compression)
     : threads_(compression.threads > 0 ? compression.threads : omp_get_max_threads()),
-      level_(checked(compression.level)), out_(path), chunks_(4 * std::size_t(threads_)) {
+      level_(checked(compression.level)), out_(path) {
   out_.write("\x1f\x8b\x08\0\0\0\0\0\x04\x03", 10);  // deflate, no name, no time, fastest, Unix
 }
 
-std::size_t GzipWriter::batch_bytes() const { return chunks_.size() * chunk_bytes; }
-
-void GzipWriter::in_parallel(std::size_t count, const ChunkMaker& of_chunk) const {
-  ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic) num_threads(threads_)
-  for (std::size_t begin = 0; begin < count; begin += chunk_bytes)
-    errors.run([&] { of_chunk(begin, std::min(chunk_bytes, count - begin)); });
-  errors.rethrow();
+void GzipWriter::deflate(const unsigned char* bytes, std::size_t count, Workspace& chunk) const {
+  deflate_chunk(bytes, count, level_, chunk.deflated);
+  chunk.crc = crc32_gzip_refl(0, bytes, count);
 }
 
-void GzipWriter::deflate(const unsigned char* bytes, std::size_t count, const ChunkMaker& make) {
-  const std::size_t chunks = (count + chunk_bytes - 1) / chunk_bytes;
-  std::vector<std::uint32_t> crc(chunks);
-  in_parallel(count, [&](std::size_t begin, std::size_t n) {
-    const std::size_t i = begin / chunk_bytes;
-    if (make) make(begin, n);
-    deflate_chunk(bytes + begin, n, level_, chunks_[i]);
-    crc[i] = crc32_gzip_refl(0, bytes + begin, n);
-  });
-  for (std::size_t i = 0; i < chunks; ++i) {
-    out_.write(chunks_[i].data(), chunks_[i].size());
-    const std::size_t n = std::min(chunk_bytes, count - i * chunk_bytes);
-    crc_ = std::uint32_t(crc32_combine(crc_, crc[i], z_off_t(n)));
-  }
+void GzipWriter::append(std::size_t count, const Workspace& chunk) {
+  out_.write(chunk.deflated.data(), chunk.deflated.size());
+  crc_ = std::uint32_t(crc32_combine(crc_, chunk.crc, z_off_t(count)));
   total_ += count;
 }
 
 void GzipWriter::write(const void* data, std::size_t count) {
-  const auto* bytes = static_cast<const unsigned char*>(data);
-  // Chunks begin at multiples of their size, so that the bytes do not tell how they came.
-  if (filled_ > 0 || count < batch_bytes()) {
-    const std::size_t part = std::min(count, batch_bytes() - filled_);
-    write_made(part, [&](std::size_t offset, std::size_t n, unsigned char* target) {
-      std::memcpy(target, bytes + offset, n);
-    });
-    bytes += part;
-    count -= part;
-  }
-  for (; count >= batch_bytes(); bytes += batch_bytes(), count -= batch_bytes())
-    deflate(bytes, batch_bytes());
-  if (count > 0) write(bytes, count);
+  write_made(count, [bytes = static_cast<const unsigned char*>(data)](
+                        std::size_t offset, std::size_t n, unsigned char* target) {
+    std::memcpy(target, bytes + offset, n);
+  });
 }
 
+// Chunks begin at multiples of their size, so that the bytes do not tell how they came.
 void GzipWriter::write_made(std::size_t count, const ByteMaker& make) {
-  if (!pending_) pending_ = std::make_unique_for_overwrite<unsigned char[]>(batch_bytes());
-  for (std::size_t made = 0; made < count;) {
-    const std::size_t from = filled_, part = std::min(count - made, batch_bytes() - from);
-    const auto fill = [&](std::size_t begin, std::size_t n) {
-      const std::size_t first = std::max(begin, from), end = std::min(begin + n, from + part);
-      if (first < end) make(made + first - from, end - first, pending_.get() + first);
-    };
-    if (from + part == batch_bytes()) {
-      deflate(pending_.get(), batch_bytes(), fill);
-      filled_ = 0;
-    } else {
-      in_parallel(from + part, fill);  // deflated with what comes, or by close()
-      filled_ = from + part;
-    }
-    made += part;
+  const std::size_t before = pending_.size(), whole = (before + count) / chunk_bytes;
+  if (whole > 0) {
+    std::vector<Workspace> chunks(std::min(std::size_t(threads_), whole));
+    in_order(
+        whole, int(chunks.size()),
+        [&](std::size_t i, std::size_t thread) {
+          Workspace& chunk = chunks[thread];
+          chunk.bytes.resize(chunk_bytes);
+          if (i == 0) std::copy(pending_.begin(), pending_.end(), chunk.bytes.begin());
+          const std::size_t kept = i == 0 ? before : 0;
+          make(i * chunk_bytes + kept - before, chunk_bytes - kept, chunk.bytes.data() + kept);
+          deflate(chunk.bytes.data(), chunk_bytes, chunk);
+        },
+        [&](std::size_t, std::size_t thread) { append(chunk_bytes, chunks[thread]); });
+    pending_.clear();
   }
+  const std::size_t kept = pending_.size(), rest = before + count - whole * chunk_bytes - kept;
+  pending_.resize(kept + rest);
+  if (rest > 0) make(count - rest, rest, pending_.data() + kept);
 }
 
 void GzipWriter::close() {
-  if (filled_ > 0) deflate(pending_.get(), filled_);
+  if (!pending_.empty()) {
+    Workspace last;
+    deflate(pending_.data(), pending_.size(), last);
+    append(pending_.size(), last);
+  }
   std::string end = {'\x03', '\0'};  // a last block of nothing
   for (const std::uint32_t value : {crc_, std::uint32_t(total_)})
     for (int shift = 0; shift < 32; shift += 8) end += char(value >> shift & 255);

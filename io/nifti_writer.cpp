@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 
-#include <freeflow/core/parallel_errors.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/write_error.h>
 
@@ -117,17 +116,16 @@ void NiftiWriter::write(const void* bytes, std::size_t count) {
 void NiftiWriter::write_made(std::size_t count, const ByteMaker& make) {
   if (compressed_) return compressed_->write_made(count, make);
   constexpr std::size_t piece = 1 << 20;
-  const std::size_t batch = std::min(count, 4 * piece * std::size_t(threads_));
-  const auto made = std::make_unique_for_overwrite<unsigned char[]>(batch);
-  for (std::size_t offset = 0; offset < count; offset += batch) {
-    const std::size_t n = std::min(batch, count - offset);
-    ParallelErrors errors;
-#pragma omp parallel for schedule(dynamic) num_threads(threads_)
-    for (std::size_t begin = 0; begin < n; begin += piece)
-      errors.run([&] { make(offset + begin, std::min(piece, n - begin), made.get() + begin); });
-    errors.rethrow();
-    write(made.get(), n);
-  }
+  const std::size_t pieces = (count + piece - 1) / piece;
+  const std::size_t threads = std::clamp<std::size_t>(pieces, 1, std::size_t(threads_));
+  const auto made = std::make_unique_for_overwrite<unsigned char[]>(threads * piece);
+  const auto size = [&](std::size_t i) { return std::min(piece, count - i * piece); };
+  in_order(
+      pieces, int(threads),
+      [&](std::size_t i, std::size_t thread) {
+        make(i * piece, size(i), made.get() + thread * piece);
+      },
+      [&](std::size_t i, std::size_t thread) { write(made.get() + thread * piece, size(i)); });
 }
 
 void NiftiWriter::close() {
