@@ -20,4 +20,12 @@ std::vector<T> room_for(std::size_t count) {
   return values;
 }
 
+/// So many zeros, for one that cannot do without.
+template <class T>
+std::vector<T> zeros(std::size_t count) {
+  std::vector<T> values = room_for<T>(count);
+  values.resize(count);
+  return values;
+}
+
 }  // namespace freeflow

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <freeflow/io/decimal_point.h>
+#include <freeflow/io/fresh_memory.h>
 #include <freeflow/io/itk_mutex.h>
 #include <freeflow/io/raw_data_check.h>
 #include <freeflow/io/write_error.h>
@@ -209,7 +210,7 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
     io->SetIORegion(whole_region(*io));
     // What ITK writes is what it made of the header, of which damage can have made two meanings.
     require_size(path, *io, declared_bytes);
-    image.bytes.resize(std::size_t(io->GetImageSizeInBytes()));
+    image.bytes = zeros<unsigned char>(std::size_t(io->GetImageSizeInBytes()));
     io->Read(image.bytes.data());
     return image;
   } catch (const itk::ExceptionObject& error) {
@@ -220,11 +221,12 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
 ItkImage read_itk_image(const std::string& path, FileFormat format) {
   const ItkBytes read = read_itk_bytes(path, format, ItkContent::one_volume);
   ItkImage image{read.geometry, read.components, read.stored_type, {}};
-  image.values.resize(image.geometry.extent.count() * std::size_t(image.components));
+  const std::size_t count = image.geometry.extent.count() * std::size_t(image.components);
+  image.values = zeros<float>(count);
   with_stored_type(image.stored_type, [&](auto type) {
     const auto* stored = reinterpret_cast<const decltype(type)*>(read.bytes.data());
-    std::transform(stored, stored + image.values.size(), image.values.begin(),
-                   [](auto value) { return float(value); });
+#pragma omp parallel for schedule(static)
+    for (std::size_t i = 0; i < count; ++i) image.values[i] = float(stored[i]);
   });
   return image;
 }
