@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <future>
 
+#include <apps/one_stream.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/progress.h>
@@ -217,7 +218,7 @@ int run(int argc, char** argv) {
                           found))
     return done;
   with_config_named(found, [&] { check(o); });
-  Context ctx(Device::parse(o.device), o.threads);
+  Context ctx = context_of_one_stream(o.device, o.threads);
   OutputSet outputs(o.output);
   Stopwatch watch;
 

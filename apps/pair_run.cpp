@@ -2,6 +2,8 @@
 
 #include <omp.h>
 
+#include <apps/one_stream.h>
+
 namespace freeflow::apps {
 
 std::future<Context> start_context(const std::string& device, int threads) {
@@ -12,6 +14,7 @@ std::future<Context> start_context(const std::string& device, int threads) {
 }
 
 void run_alone(PairRun& run, const std::string& device, int threads) {
+  expect_one_stream();
   std::future<Context> starting = start_context(device, threads);
   run.read();
   Context ctx = starting.get();

@@ -1,6 +1,7 @@
 // regtool compose, invert and jacobian: transforms as fields.
 #include <cstdio>
 
+#include <apps/one_stream.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/chain_memory.h>
@@ -66,7 +67,7 @@ int regtool_compose(int argc, const char* const* argv) {
                "whole.nii.gz\n",
                Grid::always))
     return done;
-  Context ctx(Device::parse(c.run.device), c.run.threads);
+  Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   const Geometry grid = read_geometry(c.reference);
   const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
   require_chain_memory(
@@ -86,7 +87,7 @@ int regtool_invert(int argc, const char* const* argv) {
                Grid::of_splines))
     return done;
   require(c.transforms.size() == 1, "invert takes one -t; invert each, and list them in reverse");
-  Context ctx(Device::parse(c.run.device), c.run.threads);
+  Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   ChainImages images;
   if (!c.reference.empty()) images.reference = read_geometry(c.reference);
   const HostChain file = read_chain(c.transforms, images, c.warnings);
@@ -123,7 +124,7 @@ int regtool_jacobian(int argc, const char* const* argv) {
                "log_j.nii.gz\n",
                Grid::always))
     return done;
-  Context ctx(Device::parse(c.run.device), c.run.threads);
+  Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   const Geometry grid = read_geometry(c.reference);
   const auto determinant = [&](Context& on, const Transform& chain) {
     return c.log ? log_jacobian(on, chain, grid) : jacobian_determinant(on, chain, grid);

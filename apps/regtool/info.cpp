@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include <apps/field_names.h>
+#include <apps/one_stream.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
 #include <apps/regtool/transform_words.h>
@@ -63,7 +64,7 @@ void print_transform_file(const InfoOptions& o, std::optional<TransformFormat> f
   const HostTransform transform = read_transform_file(o.file, format, context);
   print_line("holds", "a transform, fixed to moving");
   print_line("format", "%s (%s)", transform_formats()[std::size_t(*format)].word, how.c_str());
-  Context ctx(Device::parse(o.run.device), o.run.threads);
+  Context ctx = context_of_one_stream(o.run.device, o.run.threads);
   print_transform(ctx, *format, transform, context.fixed ? &*context.fixed : nullptr);
   warnings = transform.warnings;
 }

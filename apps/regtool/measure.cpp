@@ -1,6 +1,7 @@
 // regtool measure: how good a registration is, by labels, landmarks and the field itself.
 #include <cstdio>
 
+#include <apps/one_stream.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
@@ -104,7 +105,7 @@ int regtool_measure(int argc, const char* const* argv) {
                                o.fixed, o.moving, o.field, o.inverse, o.mask});
   if (!o.output.empty()) protect_inputs(o.output, inputs, {""});
 
-  Context ctx(Device::parse(o.run.device), o.run.threads);
+  Context ctx = context_of_one_stream(o.run.device, o.run.threads);
   std::vector<std::string> warnings;
   ordered_json json{{"program", "regtool measure"},
                     {"version", FREEFLOW_VERSION},

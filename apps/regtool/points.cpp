@@ -2,6 +2,7 @@
 // direction said in words.
 #include <optional>
 
+#include <apps/one_stream.h>
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
@@ -129,7 +130,7 @@ int regtool_points(int argc, const char* const* argv) {
   if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
   o.validate();
 
-  Context ctx(Device::parse(o.run.device), o.run.threads);
+  Context ctx = context_of_one_stream(o.run.device, o.run.threads);
   std::vector<std::string> warnings;
   std::optional<MovableMesh> mesh;
   PointTable table;

@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include <apps/html.h>
+#include <apps/one_stream.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
 #include <apps/report_page/draw.h>
@@ -81,7 +82,7 @@ void write_registration(const ReportOptions& o) {
   inputs.insert(inputs.end(), {files.fixed[0], files.moving[0], run.report.string()});
   protect_inputs(path, inputs, {""});
 
-  Context ctx(Device::parse(o.run.device), o.run.threads);
+  Context ctx = context_of_one_stream(o.run.device, o.run.threads);
   Inputs images = read_inputs(files);
   images.warnings.clear();  // the page has those of the run
   FileTransform transform = initial_transform(transforms, images);
