@@ -175,29 +175,31 @@ BlockMatching::BlockMatching(Context& ctx, const Volume<float>& fixed, const Vol
              {i % blocks.x, i / blocks.x % blocks.y, i / (std::size_t(blocks.x) * blocks.y)})
           corners_.push_back(int(b) * block::stride);
   }
+  for (std::size_t c = 0; c < corners_.size(); c += 3)
+    centres_.push_back(Eigen::Vector3d(corners_[c], corners_[c + 1], corners_[c + 2]) +
+                       Eigen::Vector3d::Constant(0.5 * (block::width - 1)));
+  found_.resize(centres_.size());
   device_corners_ = Buffer<int>(ctx, corners_);
   matches_ = Buffer<BlockMatch>(ctx, corners_.size() / 3);
 }
 
-std::vector<PointMatch> BlockMatching::match(Context& ctx, const Eigen::Affine3d& world) {
+void BlockMatching::match(Context& ctx, const Eigen::Affine3d& world, double weight,
+                          std::vector<PointMatch>& all) {
+  if (blocks() == 0) return;
   warp_values(ctx, moving_.view(), index_map(fixed_.geometry(), world, moving_.geometry()),
               {nullptr, fixed_.extent()}, warped_.view());
   const BlockMatchInput in{fixed_.view(), std::as_const(warped_).view(), device_corners_.data(),
                            int(blocks()), least_variation_};
   backend::dispatch(ctx, [&](auto target) { match_blocks(target, in, matches_.data()); });
-  const std::vector<BlockMatch> found = matches_.to_host(ctx);
+  ctx.copy_to_host(found_.data(), matches_.data(), found_.size() * sizeof(BlockMatch));
   const Eigen::Affine3d to_world = fixed_.geometry().index_to_world();
-  std::vector<PointMatch> result;
-  for (std::size_t b = 0; b < found.size(); ++b) {
-    const BlockMatch& m = found[b];
+  for (std::size_t b = 0; b < found_.size(); ++b) {
+    const BlockMatch& m = found_[b];
     if (!(m.correlation > 0)) continue;
-    const Eigen::Vector3d centre =
-        Eigen::Vector3d(corners_[3 * b], corners_[3 * b + 1], corners_[3 * b + 2]) +
-        Eigen::Vector3d::Constant(0.5 * (block::width - 1));
-    result.push_back(
-        {to_world * centre, to_world * (centre + Eigen::Vector3d(m.x, m.y, m.z)), m.correlation});
+    const Eigen::Vector3d& centre = centres_[b];
+    all.push_back({to_world * centre, to_world * (centre + Eigen::Vector3d(m.x, m.y, m.z)),
+                   m.correlation, weight});
   }
-  return result;
 }
 
 }  // namespace freeflow

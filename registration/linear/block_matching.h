@@ -26,8 +26,10 @@ class BlockMatching {
   /// Waits; nothing later allocates device memory. An image thinner than a block has none.
   BlockMatching(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving);
 
-  /// The blocks found within 3 voxels of where the world transform takes them. Waits once.
-  std::vector<PointMatch> match(Context& ctx, const Eigen::Affine3d& world);
+  /// Appends the blocks found within 3 voxels of where the world transform takes them, which count
+  /// by `weight` in a fit. Waits once.
+  void match(Context& ctx, const Eigen::Affine3d& world, double weight,
+             std::vector<PointMatch>& all);
   std::size_t blocks() const { return corners_.size() / 3; }
 
  private:
@@ -37,6 +39,8 @@ class BlockMatching {
   Buffer<int> device_corners_;
   Buffer<BlockMatch> matches_;
   Volume<float> warped_;
+  std::vector<Eigen::Vector3d> centres_;  // of the blocks, in voxels
+  std::vector<BlockMatch> found_;
 };
 
 }  // namespace freeflow

@@ -189,21 +189,6 @@ Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel 
   return fitted;
 }
 
-namespace {
-
-std::vector<PointMatch> match_all(Context& ctx, std::vector<BlockChannel>& channels,
-                                  const Eigen::Affine3d& world) {
-  std::vector<PointMatch> all;
-  for (BlockChannel& channel : channels)
-    for (PointMatch& match : channel.blocks.match(ctx, world)) {
-      match.weight = channel.weight;
-      all.push_back(match);
-    }
-  return all;
-}
-
-}  // namespace
-
 Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
                                  const Eigen::Affine3d& start,
                                  const BlockRefinementOptions& options, LevelRecord& record,
@@ -213,9 +198,12 @@ Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channe
   constexpr double share = 0.3, step = 0.5, noticeable_loss = 0.05;
   Eigen::Affine3d world = start;
   double agreed_before = 0, agreed = 0;
+  std::vector<PointMatch> matches;  // kept between rounds, as fresh memory takes longer than they
   for (int round = 0; round < options.rounds; ++round) {
     if (observer.stop_requested()) throw Cancelled{};
-    const std::vector<PointMatch> matches = match_all(ctx, channels, world);
+    matches.clear();
+    for (BlockChannel& channel : channels)
+      channel.blocks.match(ctx, world, channel.weight, matches);
     agreed = agreement(matches, options.agreement_mm);
     if (round == 0) agreed_before = agreed;
     if (agreed_before >= 0.5) return start;

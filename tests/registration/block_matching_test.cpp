@@ -45,10 +45,16 @@ std::vector<float> textured(Extent n, const Eigen::Vector3d& shift, double contr
 
 class Blocks : public OnDevice {
  protected:
+  static std::vector<PointMatch> match(Context& ctx, Extent n, const std::vector<float>& fixed,
+                                       const std::vector<float>& moving) {
+    const Volume<float> f(ctx, plain(n), fixed), m(ctx, plain(n), moving);
+    std::vector<PointMatch> all;
+    BlockMatching(ctx, f, m).match(ctx, Eigen::Affine3d::Identity(), 1, all);
+    return all;
+  }
   std::vector<PointMatch> match(Extent n, const std::vector<float>& fixed,
                                 const std::vector<float>& moving) {
-    const Volume<float> f(ctx, plain(n), fixed), m(ctx, plain(n), moving);
-    return BlockMatching(ctx, f, m).match(ctx, Eigen::Affine3d::Identity());
+    return match(ctx, n, fixed, moving);
   }
 };
 FREEFLOW_ON_EVERY_DEVICE(Blocks);
@@ -79,9 +85,7 @@ TEST_P(Blocks, HaveTheSameBitsAsOnTheCpu) {
   for (std::size_t i = 0; i < moving.size(); i += 301) moving[i] = NAN;
   const std::vector<PointMatch> found = match(n, fixed, moving);
   Context cpu({}, 1);
-  const Volume<float> f(cpu, plain(n), fixed), m(cpu, plain(n), moving);
-  const std::vector<PointMatch> expected =
-      BlockMatching(cpu, f, m).match(cpu, Eigen::Affine3d::Identity());
+  const std::vector<PointMatch> expected = match(cpu, n, fixed, moving);
   ASSERT_EQ(found.size(), expected.size());
   ASSERT_GT(found.size(), 50u);
   for (std::size_t i = 0; i < found.size(); ++i) {
