@@ -89,17 +89,18 @@ void write_displacement(const std::string& path, const Geometry& geometry,
   // In millimetres a chunk at a time, as it is compressed: no second field, and no pass of its own.
   const auto in_world = [&](std::size_t offset, std::size_t bytes, unsigned char* target) {
     const std::size_t end = (offset + bytes) / sizeof(float);
-    for (std::size_t i = offset / sizeof(float); i < end;) {
-      const std::size_t component = i / count, plane = component * count;
-      for (const std::size_t plane_end = std::min(end, plane + count); i < plane_end; ++i) {
-        const std::size_t voxel = i - plane;
-        const Eigen::Vector3d in_voxels(planes[voxel], planes[count + voxel],
-                                        planes[2 * count + voxel]);
-        const Eigen::Vector3d vector = to_world * in_voxels;
-        const auto value = float(vector[Eigen::Index(component)]);
-        std::memcpy(target, &value, sizeof value);
-        target += sizeof value;
+    for (std::size_t i = offset / sizeof(float), n = 0; i < end; i += n) {
+      const std::size_t component = i / count, voxel = i % count;
+      n = std::min(end - i, count - voxel);
+      const Eigen::RowVector3d row = to_world.row(Eigen::Index(component));
+      const double along_x = row[0], along_y = row[1], along_z = row[2];
+      const float *const x = planes.data() + voxel, *const y = x + count, *const z = y + count;
+      for (std::size_t v = 0; v < n; ++v) {
+        const auto value =
+            float(along_x * double(x[v]) + along_y * double(y[v]) + along_z * double(z[v]));
+        std::memcpy(target + v * sizeof value, &value, sizeof value);
       }
+      target += n * sizeof(float);
     }
   };
   write_vectors(path, geometry, in_world, compression);
