@@ -2,11 +2,7 @@
 
 #include <omp.h>
 
-#include <optional>
-#include <system_error>
-
 #include <apps/one_stream.h>
-#include <freeflow/core/release_device.h>
 
 namespace freeflow::apps {
 
@@ -21,16 +17,8 @@ void run_alone(PairRun& run, const std::string& device, int threads) {
   expect_one_stream();
   std::future<Context> starting = start_context(device, threads);
   run.read();
-  std::optional<Context> ctx = starting.get();
-  const Device used = ctx->device();
-  const std::function<void()> end = run.compute(*ctx, false);
-  ctx.reset();
-  std::future<void> leaving;  // takes as long as the last files
-  try {
-    leaving = std::async(std::launch::async, [used] { release_device(used); });
-  } catch (const std::system_error&) {  // no more threads: the end of the process does it
-  }
-  end();
+  Context ctx = starting.get();
+  run.compute(ctx, false)();
 }
 
 }  // namespace freeflow::apps

@@ -35,10 +35,6 @@ std::string device_name(int index) {
 
 void make_current(int index) { cuda_check(cudaSetDevice(index)); }
 
-void reset(int index) noexcept {
-  if (cudaSetDevice(index) != cudaSuccess || cudaDeviceReset() != cudaSuccess) cudaGetLastError();
-}
-
 int current_device() {
   int index = 0;
   cuda_check(cudaGetDevice(&index));

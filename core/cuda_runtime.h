@@ -12,8 +12,6 @@ int device_count() noexcept;
 std::string device_name(int index);
 int current_device();
 void make_current(int index);
-/// Ends what the process has of a GPU.
-void reset(int index) noexcept;
 /// The GPU that a pointer's memory lies on; -1 for host memory, page-locked or not.
 int device_of(const void* pointer);
 void* create_stream(int index);

@@ -7,7 +7,6 @@
 
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
-#include <freeflow/core/release_device.h>
 
 namespace freeflow {
 
@@ -64,11 +63,6 @@ Device Device::parse(const std::string& text) {
   std::string list;
   for (const Device& d : devices) list += (list.empty() ? "" : ", ") + d.name();
   throw InvalidArgument("device '" + text + "' does not exist here; available: " + list);
-}
-
-void release_device(const Device& device) noexcept {
-  if (!device.is_cuda()) return;
-  for (int gpu = 0; gpu < device.count; ++gpu) cuda_runtime::reset(device.index + gpu);
 }
 
 }  // namespace freeflow

@@ -24,7 +24,6 @@ namespace cuda_runtime {
 int device_count() noexcept { return 0; }
 std::string device_name(int) { refuse(); }
 void make_current(int) { refuse(); }
-void reset(int) noexcept {}
 int current_device() { refuse(); }
 int device_of(const void*) { refuse(); }
 void* create_stream(int) { refuse(); }

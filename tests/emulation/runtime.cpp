@@ -72,7 +72,6 @@ const char* cudaGetErrorString(cudaError_t error) {
 }
 cudaError_t cudaGetDeviceCount(int* count) { return *count = devices(), cudaSuccess; }
 cudaError_t cudaGetDevice(int* index) { return *index = current, cudaSuccess; }
-cudaError_t cudaDeviceReset() { return cudaSuccess; }
 cudaError_t cudaSetDevice(int index) {
   if (index < 0 || index >= devices()) return cudaErrorInvalidValue;
   return current = index, cudaSuccess;
