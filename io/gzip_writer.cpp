@@ -95,6 +95,12 @@ void deflate_chunk(const unsigned char* bytes, std::size_t count, int level,
   store(bytes, count, out);
 }
 
+/// More threads make no more than a file takes at once, but where zlib is at work.
+int useful(const Compression& compression) {
+  const int threads = compression.threads > 0 ? compression.threads : omp_get_max_threads();
+  return compression.level < Compression::by_zlib ? std::min(threads, writing_threads) : threads;
+}
+
 /// Before there is a file.
 int checked(int level) {
   require(level >= Compression::fastest && level <= Compression::smallest,
@@ -105,8 +111,7 @@ int checked(int level) {
 }  // namespace
 
 GzipWriter::GzipWriter(const std::string& path, const Compression& compression)
-    : threads_(compression.threads > 0 ? compression.threads : omp_get_max_threads()),
-      level_(checked(compression.level)), out_(path) {
+    : threads_(useful(compression)), level_(checked(compression.level)), out_(path) {
   out_.write("\x1f\x8b\x08\0\0\0\0\0\x04\x03", 10);  // deflate, no name, no time, fastest, Unix
 }
 

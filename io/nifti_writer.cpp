@@ -92,7 +92,8 @@ std::string nifti_header_bytes(const Geometry& grid, const NiftiLayout& layout) 
 
 NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const NiftiLayout& layout,
                          const Compression& compression)
-    : threads_(compression.threads > 0 ? compression.threads : omp_get_max_threads()) {
+    : threads_(std::min(compression.threads > 0 ? compression.threads : omp_get_max_threads(),
+                        writing_threads)) {
   grid.validate("the grid to write");
   const int longest = std::max({grid.extent.x, grid.extent.y, grid.extent.z,
                                 *std::max_element(layout.size.begin(), layout.size.end())});

@@ -14,6 +14,9 @@ namespace freeflow {
 /// both numbers are multiples of four where the whole is.
 using ByteMaker = std::function<void(std::size_t offset, std::size_t count, unsigned char* target)>;
 
+/// So many keep up with a file that takes 3 GB/s, of bytes that are deflated fast or not at all.
+constexpr int writing_threads = 8;
+
 /// make(i, thread) of every i < pieces, on threads that are counted from 0, and write(i, thread) of
 /// one after the other in their order, each by the thread that has made it: the others make theirs
 /// meanwhile. Throws what one of them threw; no piece is written after one that was not.
