@@ -126,15 +126,26 @@ void Context::synchronize() {
   cuda_runtime::synchronize(stream());
 }
 
+namespace {
+Staging::Copy queued_by(Context& ctx) {
+  return [&ctx](void* target, const void* source, std::size_t bytes) {
+    ctx.copy_on_device(target, source, bytes);
+  };
+}
+}  // namespace
+
 Staging* Context::staging_for(std::size_t bytes) {
   if (!device().is_cuda() || rehearses() || bytes < Staging::worthwhile) return nullptr;
-  if (!state_->staging) state_->staging = std::make_unique<Staging>(*this);
+  if (!state_->staging) {
+    const detail::CurrentDevice current(*state_);
+    state_->staging = std::make_unique<Staging>(device().index + gpu(), stream(), threads());
+  }
   return state_->staging.get();
 }
 
 void Context::copy_to_device(void* target, const void* source, std::size_t bytes) {
   if (Staging* const staging = staging_for(bytes))
-    staging->to_device(*this, target, source, bytes);
+    staging->to_device(queued_by(*this), target, source, bytes);
   else
     copy_on_device(target, source, bytes);
 }
@@ -147,7 +158,7 @@ void Context::copy_to_host(void* target, const void* source, std::size_t bytes) 
   }
   if (Staging* const staging = staging_for(bytes)) {
     state_->statistics().synchronizations += 1;
-    return staging->to_host(*this, target, source, bytes);
+    return staging->to_host(queued_by(*this), target, source, bytes);
   }
   const bool small = device().is_cuda() && bytes <= readback_bytes;
   copy_on_device(small ? readback() : target, source, bytes);

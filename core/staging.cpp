@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <freeflow/core/context.h>
-#include <freeflow/core/context_state.h>
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/parallel_errors.h>
 
@@ -17,11 +15,11 @@ constexpr std::size_t piece = std::size_t(1) << 20;
 constexpr int most_threads = 8;  // which keep up with the bus
 }  // namespace
 
-Staging::Staging(Context& ctx) : slots_(std::size_t(std::clamp(ctx.threads(), 1, most_threads))) {
-  const detail::CurrentDevice current(*ctx.state());
+Staging::Staging(int gpu, void* stream, int threads)
+    : stream_(stream), slots_(std::size_t(std::clamp(threads, 1, most_threads))) {
   try {
     for (Slot& slot : slots_) {
-      slot.event = cuda_runtime::create_event(ctx.device().index);
+      slot.event = cuda_runtime::create_event(gpu);
       slot.memory = cuda_runtime::allocate_host(piece);
     }
   } catch (...) {
@@ -39,8 +37,8 @@ void Staging::release() noexcept {
   }
 }
 
-template <class Copy>
-void Staging::in_pieces(std::size_t bytes, const Copy& copy) {
+template <class CopyPiece>
+void Staging::in_pieces(std::size_t bytes, const CopyPiece& copy) {
   ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(int(slots_.size()))
   for (std::size_t offset = 0; offset < bytes; offset += piece)
@@ -50,23 +48,21 @@ void Staging::in_pieces(std::size_t bytes, const Copy& copy) {
   errors.rethrow();
 }
 
-void Staging::to_host(Context& ctx, void* target, const void* source, std::size_t bytes) {
+void Staging::to_host(const Copy& copy, void* target, const void* source, std::size_t bytes) {
   in_pieces(bytes, [&](std::size_t offset, std::size_t count, const Slot& slot) {
-    const detail::CurrentDevice current(*ctx.state());
-    ctx.copy_on_device(slot.memory, static_cast<const char*>(source) + offset, count);
-    cuda_runtime::record(slot.event, ctx.stream());
+    copy(slot.memory, static_cast<const char*>(source) + offset, count);
+    cuda_runtime::record(slot.event, stream_);
     cuda_runtime::wait_here(slot.event);
     std::memcpy(static_cast<char*>(target) + offset, slot.memory, count);
   });
 }
 
-void Staging::to_device(Context& ctx, void* target, const void* source, std::size_t bytes) {
+void Staging::to_device(const Copy& copy, void* target, const void* source, std::size_t bytes) {
   in_pieces(bytes, [&](std::size_t offset, std::size_t count, const Slot& slot) {
-    const detail::CurrentDevice current(*ctx.state());
     cuda_runtime::wait_here(slot.event);
     std::memcpy(slot.memory, static_cast<const char*>(source) + offset, count);
-    ctx.copy_on_device(static_cast<char*>(target) + offset, slot.memory, count);
-    cuda_runtime::record(slot.event, ctx.stream());
+    copy(static_cast<char*>(target) + offset, slot.memory, count);
+    cuda_runtime::record(slot.event, stream_);
   });
 }
 
