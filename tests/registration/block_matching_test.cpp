@@ -104,7 +104,8 @@ TEST_P(Blocks, AgreeWithACorrelationInDouble) {
   for (float& v : moving) v = value(random);
   const Eigen::Affine3d to_index = plain(n).world_to_index();
   const auto at = [&](const std::vector<float>& v, int x, int y, int z) {
-    return double(v[std::size_t((z * n.y + y) * n.x + x)]);
+    return double(v[(std::size_t(z) * std::size_t(n.y) + std::size_t(y)) * std::size_t(n.x) +
+                    std::size_t(x)]);
   };
   const std::vector<PointMatch> matches = match(n, fixed, moving);
   ASSERT_EQ(matches.size(), 125u);
