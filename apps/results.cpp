@@ -45,13 +45,11 @@ Geometry thinned(Geometry grid, int factor) {
 }  // namespace
 
 template <class Write>
-void ResultFiles::add(const std::string& name, std::size_t bytes, Write write) {
-  writer_.add(
-      [this, name, write = std::move(write)] {
-        write(outputs_.set.file(name));
-        outputs_.set.sync(name);
-      },
-      bytes);
+void ResultFiles::add(const std::string& name, Write write) {
+  writer_.add([this, name, write = std::move(write)] {
+    write(outputs_.set.file(name));
+    outputs_.set.sync(name);
+  });
 }
 
 DisplacementField ResultFiles::as_written(Context& ctx, const DisplacementField& field) const {
@@ -62,28 +60,26 @@ DisplacementField ResultFiles::as_written(Context& ctx, const DisplacementField&
 void ResultFiles::add_field(Context& ctx, const std::string& name, const DisplacementField& whole) {
   if (name.empty()) return;
   const DisplacementField field = as_written(ctx, whole);
-  const std::size_t count = 3 * field.extent().count();
-  add(name, count * sizeof(float),
-      [grid = field.geometry(), planes = HostCopy(ctx, field.view().data, count),
-       compression = compression_](const std::string& path) {
-        write_displacement(path, grid, planes.values(), compression);
-      });
+  add(name, [grid = field.geometry(),
+             planes = HostCopy(ctx, field.view().data, 3 * field.extent().count()),
+             compression = compression_](const std::string& path) {
+    write_displacement(path, grid, planes.values(), compression);
+  });
 }
 
 void ResultFiles::add_image(Context& ctx, const std::string& name, const Volume<float>& image) {
   if (name.empty()) return;
   require_on_device(ctx, image);
-  const std::size_t count = image.geometry().extent.count();
-  add(name, count * sizeof(float),
-      [grid = image.geometry(), voxels = HostCopy(ctx, image.view().data, count),
-       compression = compression_](const std::string& path) {
-        write_image(path, grid, voxels.values(), StoredType::float32, compression);
-      });
+  add(name, [grid = image.geometry(),
+             voxels = HostCopy(ctx, image.view().data, image.geometry().extent.count()),
+             compression = compression_](const std::string& path) {
+    write_image(path, grid, voxels.values(), StoredType::float32, compression);
+  });
 }
 
 void ResultFiles::add_lattice(Context& ctx, const std::string& name,
                               const ControlPointGrid& lattice) {
-  add(name, lattice.coefficients().size() * sizeof(float),
+  add(name,
       [spline = to_host(ctx, lattice)](const std::string& path) { write_spline(path, spline); });
 }
 

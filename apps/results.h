@@ -35,7 +35,7 @@ class ResultFiles {
  private:
   DisplacementField as_written(Context& ctx, const DisplacementField& field) const;
   template <class Write>
-  void add(const std::string& name, std::size_t bytes, Write write);
+  void add(const std::string& name, Write write);
 
   const Outputs& outputs_;
   Compression compression_;

@@ -1,4 +1,4 @@
-// Private to io: a file of one ordinary gzip member, deflated in chunks on all threads.
+// Private to io: a file of one ordinary gzip member, deflated in chunks on several threads.
 #pragma once
 
 #include <cstddef>

@@ -225,7 +225,6 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
   image.values = zeros<float>(count);
   with_stored_type(image.stored_type, [&](auto type) {
     const auto* stored = reinterpret_cast<const decltype(type)*>(read.bytes.data());
-#pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < count; ++i) image.values[i] = float(stored[i]);
   });
   return image;
