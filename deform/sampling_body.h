@@ -47,11 +47,9 @@ struct Cell {
 
 FREEFLOW_HD Cell fetch_cell(const float* data, Extent n, const CellOnAxis& cx, const CellOnAxis& cy,
                             const CellOnAxis& cz) {
-  const int row = n.x, slice = n.x * n.y;
-  const int i = (cz.low * n.y + cy.low) * n.x + cx.low, dx = cx.step, dy = cy.step * row,
-            dz = cz.step * slice;
-  return {data[i],      data[i + dx],      data[i + dy],      data[i + dy + dx],
-          data[i + dz], data[i + dz + dx], data[i + dz + dy], data[i + dz + dy + dx]};
+  const int dx = cx.step, dy = cy.step * n.x, dz = cz.step * n.x * n.y;
+  const float* const v = data + n.offset(cx.low, cy.low, cz.low);
+  return {v[0], v[dx], v[dy], v[dy + dx], v[dz], v[dz + dx], v[dz + dy], v[dz + dy + dx]};
 }
 
 FREEFLOW_HD float interpolate(const Cell& c, float tx, float ty, float tz) {
@@ -79,7 +77,9 @@ struct InnerCell {
     tz = p.z - float(z);
     row = n.x;
     slice = n.x * n.y;
-    corner = image.data + ((z * n.y + y) * n.x + x);
+    // Without a sign: 32 bits count all voxels (most_voxels.h).
+    corner =
+        image.data + ((unsigned(z) * unsigned(n.y) + unsigned(y)) * unsigned(n.x) + unsigned(x));
   }
   __device__ Cell fetch() const {
     const float *c01 = corner + row, *c10 = corner + slice, *c11 = c10 + row;

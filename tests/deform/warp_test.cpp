@@ -1,6 +1,9 @@
 // warp.h against double-precision interpolation and closed forms, on every device.
 #include <freeflow/deform/warp.h>
 
+#include <freeflow/core/memory.h>
+#include <freeflow/deform/sampling_body.h>
+
 #include "reference/trilinear.h"
 #include "support/devices.h"
 #include "support/phantoms.h"
@@ -48,6 +51,45 @@ TEST_P(Warp, IdentityKeepsTheImageToTheLastVoxel) {
       warp(ctx, image, g, Eigen::Affine3d::Identity(), nullptr, Interpolation::linear, 0)
           .to_host(ctx);
   for (std::size_t i = 0; i < linear.size(); ++i) ASSERT_NEAR(linear[i], voxels[i], float_rounding);
+}
+
+/// The last voxels of a volume of which next to nothing else is ever touched.
+TEST_P(Warp, SamplesBeyondVoxelTwoToThe31) {
+  const Extent n{1300, 1300, 1300}, block{4, 4, 4};
+  ASSERT_GT(n.count(), std::size_t(1) << 31);
+  const std::vector<float> voxels = random_values(block.count(), 9);
+  if (ctx.device().is_cuda() && free_bytes(ctx) < 2 * n.count() * sizeof(float))
+    GTEST_SKIP() << "too little memory on " << ctx.device().name();
+  Volume<float> moving(ctx, plain_geometry(n));
+  const int first = n.x - block.x;
+  for (int z = 0; z < block.z; ++z)
+    for (int y = 0; y < block.y; ++y)
+      ctx.copy_to_device(&moving.view()(first, first + y, first + z),
+                         &voxels[block.offset(0, y, z)], block.x * sizeof(float));
+  Geometry corner = moving.geometry();
+  corner.extent = block;
+  const Eigen::Vector3d shift(0.25, 0.25, 0.25);  // the last voxels lie at the grid's border
+  corner.origin = corner.index_to_world() * (Eigen::Vector3d::Constant(first) + shift);
+  const auto expected = [&](int x, int y, int z) {
+    return reference::trilinear({block, voxels}, Eigen::Vector3d(x, y, z) + shift);
+  };
+  const auto warped = [&](Interpolation by) {
+    return warp(ctx, moving, corner, Eigen::Affine3d::Identity(), nullptr, by, -5).to_host(ctx);
+  };
+  EXPECT_EQ(warped(Interpolation::nearest), voxels);
+  const std::vector<float> linear = warped(Interpolation::linear);
+  std::size_t i = 0;
+  for (int z = 0; z < block.z; ++z)
+    for (int y = 0; y < block.y; ++y)
+      for (int x = 0; x < block.x; ++x, ++i) {
+        ASSERT_NEAR(linear[i], expected(x, y, z), 1e-3) << x << y << z;  // positions are floats
+        if (ctx.device().is_cuda()) continue;
+        // Where rows are not taken together.
+        const Vec3f p{first + x + 0.25f, first + y + 0.25f, first + z + 0.25f};
+        EXPECT_FLOAT_EQ(sample_linear(moving.view(), p), linear[i]);
+        EXPECT_FLOAT_EQ(sample_linear_with_gradient(moving.view(), p).value, linear[i]);
+        EXPECT_FLOAT_EQ(sample_linear_clamped(moving.view(), p), linear[i]);
+      }
 }
 
 TEST_P(Warp, AGridOfOneSliceIsOrdinary) {
