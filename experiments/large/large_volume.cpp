@@ -1,7 +1,8 @@
 // A pair of volumes of any size that differ by a known deformation, and how well a registration
 // found it: what is to be had on one GPU. Nothing is ever held in memory but a few slices.
 //   large_volume make N FOLDER                  fixed.mha and moving.mha, N^3 voxels of 16 bits
-//   large_volume judge N FOLDER/1Warp.nii       mean and largest error in voxels
+//   large_volume judge N FOLDER/1Warp.nii 2     mean and largest error in voxels, and the error
+//                                               beside the borders of 2 parts along z: no seam
 //
 // moving(x) = texture(x), fixed(x) = texture(x + u(x)), both from closed forms, so neither is an
 // interpolation of the other. Voxels of 1 mm; displacements of 0.6 % of the side at most.
@@ -116,14 +117,32 @@ class FieldSlices {
   std::ifstream planes_[3];
 };
 
-void judge(int side, const std::string& path) {
+struct Mean {
+  double sum = 0;
+  std::int64_t voxels = 0;
+  void add(double total, std::int64_t count) { sum += total, voxels += count; }
+  double value() const { return sum / double(std::max<std::int64_t>(voxels, 1)); }
+};
+
+/// Whether slice z lies within 8 voxels of a border between `parts` equal parts along z.
+bool beside_a_border(int side, int parts, int z) {
+  for (int part = 1; part < parts; ++part) {
+    const int border = int(std::int64_t(side) * part / parts);
+    if (z >= border - 8 && z < border + 8) return true;
+  }
+  return false;
+}
+
+void judge(int side, const std::string& path, int parts) {
   FieldSlices field(path, side);
   std::vector<float> u[3];
-  double sum = 0, largest = 0, before = 0;
-  std::int64_t voxels = 0;
+  double largest = 0, all_before = 0;
+  Mean beside, elsewhere;
   const double middle = 0.5 * (side - 1);
   for (int z = 0; z < side; ++z) {
     field.next(u);
+    double sum = 0, before = 0;
+    std::int64_t voxels = 0;
 #pragma omp parallel for reduction(+ : sum, before, voxels) reduction(max : largest)
     for (int y = 0; y < side; ++y)
       for (int x = 0; x < side; ++x) {
@@ -136,25 +155,33 @@ void judge(int side, const std::string& path) {
         largest = std::max(largest, error);
         ++voxels;
       }
+    (beside_a_border(side, parts, z) ? beside : elsewhere).add(sum, voxels);
+    all_before += before;
   }
+  Mean all = elsewhere;
+  all.add(beside.sum, beside.voxels);
   std::printf("mean error %.4f voxel, largest %.3f, before %.3f on average, in %lld voxels\n",
-              sum / double(voxels), largest, before / double(voxels),
-              static_cast<long long>(voxels));
+              all.value(), largest, all_before / double(all.voxels),
+              static_cast<long long>(all.voxels));
+  std::printf("within 8 voxels of the borders of %d parts %.4f, elsewhere %.4f\n", parts,
+              beside.value(), elsewhere.value());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   std::string task, place;
-  int side = 0;
+  int side = 0, parts = 2;
   po::options_description options(
-      "large_volume make N FOLDER | judge N FIELD.nii\n\nExample: large_volume make 512 folder");
+      "large_volume make N FOLDER | judge N FIELD.nii [PARTS]\n\n"
+      "Example: large_volume make 512 folder");
   options.add_options()("help,h", "this")("version", "the version")(
       "task", po::value(&task)->required(), "make or judge")("side", po::value(&side)->required(),
                                                              "voxels along each axis")(
-      "place", po::value(&place)->required(), "a folder, or an uncompressed field");
+      "place", po::value(&place)->required(), "a folder, or an uncompressed field")(
+      "parts", po::value(&parts), "parts along z whose borders are looked at, 2 by default");
   po::positional_options_description order;
-  order.add("task", 1).add("side", 1).add("place", 1);
+  order.add("task", 1).add("side", 1).add("place", 1).add("parts", 1);
   try {
     po::variables_map found;
     po::store(po::command_line_parser(argc, argv).options(options).positional(order).run(), found);
@@ -166,7 +193,7 @@ int main(int argc, char** argv) {
     if (task == "make")
       make(side, place);
     else if (task == "judge")
-      judge(side, place);
+      judge(side, place, parts);
     else
       throw InvalidArgument("the task is make or judge, not " + task);
     return 0;
