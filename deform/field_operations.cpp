@@ -196,6 +196,10 @@ DisplacementField resample(Context& ctx, const DisplacementField& u, const Geome
   require_on_device(ctx, u);
   u.geometry().validate("the displacement field");
   grid.validate("the grid to resample to");
+  const Geometry& own = u.geometry();
+  if (own.extent == grid.extent && own.spacing == grid.spacing && own.origin == grid.origin &&
+      own.direction == grid.direction)
+    return u.clone(ctx);
   DisplacementField out(ctx, grid);
   const Eigen::Affine3d to_source = u.geometry().world_to_index() * grid.index_to_world();
   Eigen::Affine3d vectors = Eigen::Affine3d::Identity();

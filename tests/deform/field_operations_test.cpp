@@ -184,6 +184,12 @@ TEST_P(Field, CornersSeeTheFoldThatCentralDifferencesJumpOver) {
   EXPECT_EQ(s.folded_voxels, 2u) << "the voxel, and the one that it passes";
 }
 
+TEST_P(Field, ResamplingOnItsOwnGridKeepsEveryBit) {
+  const Geometry g = oblique_geometry({9, 8, 7});
+  const std::vector<float> planes = random_values(3 * g.extent.count(), 5);
+  EXPECT_EQ(resample(ctx, DisplacementField(ctx, g, planes), g).to_host(ctx), planes);
+}
+
 TEST_P(Field, ResamplingKeepsTheWorldDisplacement) {
   const Geometry from = oblique_geometry({20, 18, 16}, {2, 2, 2}), to = [&] {
     Geometry g = plain_geometry({9, 8, 7}, 1.3);
