@@ -14,6 +14,7 @@
 #include <apps/atlas/processes.h>
 #include <apps/atlas/reading.h>
 #include <apps/atlas/watch.h>
+#include <apps/host_memory.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/program.h>
@@ -88,6 +89,7 @@ void write_template(Context& ctx, const OutputSet& outputs, AtlasReport& report,
 int build(const AtlasCommand& command, const po::variables_map& found, AtlasOptions options,
           const std::vector<ListedSubject>& subjects, Processes& processes) {
   Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
+  keep_freed_memory(ctx);
   Watch watch(options,
               processes.rank() == 0 ? verbosity(command.verbose, command.quiet) : Verbosity::quiet);
   Stopwatch stopwatch;
