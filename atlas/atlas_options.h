@@ -9,6 +9,10 @@
 
 namespace freeflow {
 
+/// Of a round that goes on from the last, on its finest level: a third of the model's. What it does
+/// not reach the next round finds, whose template is better.
+inline int iterations_going_on(int of_model) { return (of_model + 2) / 3; }
+
 /// Of the subjects' intensities at a voxel of the template. Voxels where a subject has no value do
 /// not count.
 enum class AtlasStatistic {

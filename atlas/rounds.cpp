@@ -46,8 +46,9 @@ NonrigidModel TemplateBuilder::model_of(const Position& p, std::size_t k,
         o.initial = affines_[cohort_.own()[k].card];
         o.with_inverse = false;
         if (start.geometry().extent.count() == 0) return o;
-        // what coarse levels would find, the start has
+        // What coarse levels would find, the start has.
         o.first_level = o.levels - 1;
+        o.iterations.back() = iterations_going_on(o.iterations.back());
         if constexpr (requires { o.initial_velocity; })
           start_from(o, start, of_velocities_);
         else

@@ -49,10 +49,15 @@ double iterations_of(const AtlasOptions& options) {
                         double sum = 0;
                         for (int r = 0; r < resolutions; ++r) {
                           const int finest = model.levels - (resolutions - r);
-                          for (int round = 0; round < options.rounds[std::size_t(r)]; ++round)
-                            for (int l = r == 0 && round == 0 ? 0 : finest; l <= finest; ++l)
-                              sum += average + model.iterations_of_level(l) *
-                                                   std::pow(8.0, l - (model.levels - 1));
+                          for (int round = 0; round < options.rounds[std::size_t(r)]; ++round) {
+                            const bool first = r == 0 && round == 0;
+                            for (int l = first ? 0 : finest; l <= finest; ++l) {
+                              const int iterations = model.iterations_of_level(l);
+                              sum +=
+                                  average + (first ? iterations : iterations_going_on(iterations)) *
+                                                std::pow(8.0, l - (model.levels - 1));
+                            }
+                          }
                         }
                         return sum;
                       },

@@ -25,8 +25,11 @@ std::vector<double> work_of_steps(const AtlasOptions& options) {
           for (int round = 0; round < options.rounds[std::size_t(r)]; ++round) {
             const bool first = r == 0 && round == 0;
             double sum = 1;  // the average
-            for (int l = first ? 0 : finest; l <= finest; ++l)
-              sum += model.iterations_of_level(l) * std::pow(8.0, l - (model.levels - 1));
+            for (int l = first ? 0 : finest; l <= finest; ++l) {
+              const int iterations = model.iterations_of_level(l);
+              sum += (first ? iterations : iterations_going_on(iterations)) *
+                     std::pow(8.0, l - (model.levels - 1));
+            }
             work.push_back(sum);
           }
         }
