@@ -30,6 +30,7 @@ def sliding(cases):
 # A follow-up of the same head: a rigid start is all it needs, and local correlation, as it is the same scanner's. A Gaussian in place of the
 # flow's diffusion, which holds back what is flat. --kl is the term of Lee 2012 and Yanovsky 2007.
 CHANGE_METHODS = (("fluidreg -s lncc --sigma-field 0.5vox", ("-s", "lncc", "--sigma-field", "0.5vox"), 1),
+                  ("fluidreg -s lncc --sigma-field 0.5vox --kl 0.05", ("-s", "lncc", "--sigma-field", "0.5vox", "--kl", "0.05"), 1),
                   ("fluidreg --kl 0.5", ("--kl", "0.5"), 10), ("fluidreg --symmetric", ("--symmetric",), 10), ("fluidreg", (), 10))
 DIRECTIONS = ("baseline to follow-up", "follow-up to baseline")
 
