@@ -38,7 +38,7 @@ DIRECTIONS = ("baseline to follow-up", "follow-up to baseline")
 def measure_change(programs, folder, seeds, say):
     """The measured volume changes in percent: {method: [of each seed, of each seed the other way]}.
 
-    The first method is the one that is judged, with all seeds; the others, with a share of them, show what it does."""
+    The first two methods are judged, with all seeds; the others, with a share of them, show what they do."""
     phantom, found = atrophy.Phantom(folder, 2.0), {}
     prefix = folder / "run_"
     for name, options, share in CHANGE_METHODS:
