@@ -5,7 +5,7 @@
 namespace freeflow {
 
 ContentKey TemplateBuilder::round_key(const Position& p) const {
-  return derived_key("round at " + std::to_string(p.resolution - resolutions()), {p.key});
+  return derived_key("round by thirds at " + std::to_string(p.resolution - resolutions()), {p.key});
 }
 
 ContentKey TemplateBuilder::made_key(const Position& p, int next) const {
