@@ -15,8 +15,8 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
   const std::size_t stride = (f.size() / most_points) | 1;
   for (std::size_t i = 0; i < f.size(); i += stride)
     if (std::isfinite(f[i])) {
-      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(i % n.x), double(i / n.x % n.y),
-                                                           double(i / (std::size_t(n.x) * n.y)));
+      const std::size_t x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
+      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(x), double(y), double(z));
       for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
     }
   for (float v : m) valid_.push_back(std::isfinite(v));

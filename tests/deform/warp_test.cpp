@@ -182,9 +182,9 @@ TEST_P(Warp, GradientIsTheDerivativeOfTheWarpedImage) {
                      warped.view(), gradient.view());
   const std::vector<float> w = warped.to_host(ctx), g = gradient.to_host(ctx);
   const std::size_t n = fixed.extent.count();
-  const auto value = [&](std::size_t i, Eigen::Vector3d u) {
-    const Eigen::Vector3d q(double(i % 12) + u.x(), double(i / 12 % 11) + u.y(),
-                            double(i / 132) + u.z());
+  const auto value = [&](std::size_t i, const Eigen::Vector3d& u) {
+    const std::size_t x = i % 12, y = i / 12 % 11, z = i / 132;
+    const Eigen::Vector3d q = u + Eigen::Vector3d(double(x), double(y), double(z));
     Eigen::Vector3d p;
     for (int r = 0; r < 3; ++r)
       p[r] = map.m[r][0] * q.x() + map.m[r][1] * q.y() + map.m[r][2] * q.z() + map.m[r][3];
