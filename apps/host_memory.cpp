@@ -9,8 +9,8 @@ namespace freeflow::apps {
 void keep_freed_memory([[maybe_unused]] const Context& ctx) {
 #ifdef __GLIBC__
   if (ctx.device().is_cuda()) return;
-  mallopt(M_MMAP_MAX, 0);         // large blocks from the heap, too
-  mallopt(M_TRIM_THRESHOLD, -1);  // whose end is never given back
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the largest that glibc takes
+  mallopt(M_TRIM_THRESHOLD, -1);        // the heap's end is never given back
 #endif
 }
 

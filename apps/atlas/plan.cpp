@@ -3,7 +3,10 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <numeric>
+#include <vector>
 
+#include <apps/atlas/watch.h>
 #include <apps/report.h>
 #include <freeflow/io/image_file.h>
 
@@ -42,26 +45,9 @@ double seconds_per_voxel(Context& ctx, const NonrigidModel& model) {
 
 /// Iterations at full resolution that one subject takes.
 double iterations_of(const AtlasOptions& options) {
-  constexpr double linear = 24, average = 1;
-  return linear + std::visit(
-                      [&](const auto& model) {
-                        const int resolutions = int(options.rounds.size());
-                        double sum = 0;
-                        for (int r = 0; r < resolutions; ++r) {
-                          const int finest = model.levels - (resolutions - r);
-                          for (int round = 0; round < options.rounds[std::size_t(r)]; ++round) {
-                            const bool first = r == 0 && round == 0;
-                            for (int l = first ? 0 : finest; l <= finest; ++l) {
-                              const int iterations = model.iterations_of_level(l);
-                              sum +=
-                                  average + (first ? iterations : iterations_going_on(iterations)) *
-                                                std::pow(8.0, l - (model.levels - 1));
-                            }
-                          }
-                        }
-                        return sum;
-                      },
-                      options.model);
+  constexpr double linear = 24;
+  const std::vector<double> rounds = work_of_rounds(options);
+  return std::accumulate(rounds.begin(), rounds.end(), linear);
 }
 
 }  // namespace

@@ -13,10 +13,16 @@ namespace {
 
 constexpr double linear_work = 12;  // of a linear registration, in iterations at full resolution
 
-/// Voxels times iterations of a registration, in iterations at full resolution: all levels for the
-/// first, the finest for those that go on.
 std::vector<double> work_of_steps(const AtlasOptions& options) {
-  std::vector<double> work{linear_work, linear_work};
+  std::vector<double> work = work_of_rounds(options);
+  work.insert(work.begin(), 2, linear_work);
+  return work;
+}
+
+}  // namespace
+
+std::vector<double> work_of_rounds(const AtlasOptions& options) {
+  std::vector<double> work;
   const int resolutions = int(options.rounds.size());
   std::visit(
       [&](const auto& model) {
@@ -37,8 +43,6 @@ std::vector<double> work_of_steps(const AtlasOptions& options) {
       options.model);
   return work;
 }
-
-}  // namespace
 
 Watch::Watch(const AtlasOptions& options, Verbosity verbosity)
     : work_(work_of_steps(options)), terminal_(isatty(STDERR_FILENO)),

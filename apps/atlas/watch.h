@@ -10,6 +10,10 @@
 
 namespace freeflow::apps {
 
+/// Of every round for one subject, in iterations at full resolution: all levels for the first, the
+/// finest for those that go on, and the average.
+std::vector<double> work_of_rounds(const AtlasOptions& options);
+
 class Watch : public AtlasObserver {
  public:
   Watch(const AtlasOptions& options, Verbosity verbosity);

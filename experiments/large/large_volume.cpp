@@ -190,6 +190,7 @@ int main(int argc, char** argv) {
       return std::cout << "large_volume (FreeFlow) " FREEFLOW_VERSION "\n", 0;
     po::notify(found);
     require(side >= 8 && side <= 4096, "N lies between 8 and 4096");
+    require(parts >= 1 && parts <= side, "PARTS lies between 1 and N");
     if (task == "make")
       make(side, place);
     else if (task == "judge")
