@@ -116,13 +116,37 @@ void check_spacing(const std::string& path, const Fields& fields, const std::str
                            std::to_string(axes) + " numbers");
 }
 
+/// MetaIO copies names, and the values of some fields, into 255 bytes, takes no more than blanks
+/// from the ends of both, and sizes what follows by the NDims read until then.
+void check_metaimage_field(const std::string& path, const Fields& fields, const std::string& name,
+                           const std::string& value) {
+  constexpr std::size_t longest = 254;
+  if (name.size() > longest)
+    fail_reading(path, "its header is damaged: a line begins with no field's name");
+  for (const char* copied : {"Comment", "ObjectType", "ObjectSubType", "Name", "AcquisitionDate"})
+    if (trimmed(name) == copied && value.size() > longest)
+      fail_reading(path, "its " + std::string(copied) + " has " + std::to_string(value.size()) +
+                             " characters; a MetaImage takes " + std::to_string(longest));
+  if (trimmed(name) == "NDims" && fields.contains("NDims"))
+    fail_reading(path, "its header is damaged: NDims stands there twice");
+}
+
+/// Text, and the end that other systems give a line.
+bool is_line_of_text(const std::string& line) {
+  const auto is_text = [](unsigned char c) { return c == '\t' || std::iscntrl(c) == 0; };
+  return std::all_of(line.begin(), line.end() - (line.ends_with('\r') ? 1 : 0), is_text);
+}
+
 DeclaredData declared_by_metaimage(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   Fields fields;
   for (std::string line; !fields.contains("ElementDataFile") && next_line(in, path, line);) {
     const auto equals = line.find('=');
-    if (equals == std::string::npos) fail_reading(path, "it is not a MetaImage");
-    fields[trimmed(line.substr(0, equals))] = trimmed(line.substr(equals + 1));
+    if (equals == std::string::npos || !is_line_of_text(line))
+      fail_reading(path, "it is not a MetaImage");
+    const std::string name = line.substr(0, equals), value = trimmed(line.substr(equals + 1));
+    check_metaimage_field(path, fields, name, value);
+    fields[trimmed(name)] = value;
   }
   for (const char* name : {"NDims", "DimSize", "ElementType", "ElementDataFile"})
     if (!fields.contains(name))
@@ -148,7 +172,8 @@ DeclaredData declared_by_metaimage(const std::string& path) {
   data.compressed = is_true(path, fields, "CompressedData", "False");
   const std::string name = field(fields, "ElementDataFile");
   const auto header_size = integers(field(fields, "HeaderSize", "0"));
-  if (lower(name) == "local") {
+  // MetaIO's three spellings: any other is a file's name to it
+  if (name == "LOCAL" || name == "Local" || name == "local") {
     data.file = path;
     data.offset = std::uint64_t(in.tellg());
   } else {

@@ -159,6 +159,15 @@ TEST(BadImage, NotOneVolumeInMetaImageAndNrrd) {
   expect_refused(folder / "flat.mha", {"2 dimensions"});
   write_bytes(folder / "lost.mhd", meta + "ElementDataFile = nowhere.raw\n");
   expect_io_error([&] { read_image(folder / "lost.mhd"); }, {"nowhere.raw", "no such file"});
+  // MetaIO knows LOCAL, Local and local, and takes any other for a file
+  write_bytes(folder / "LOcal.mha", meta + "ElementDataFile = LOcal\nabcdefgh");
+  expect_io_error([&] { read_image(folder / "LOcal.mha"); }, {"LOcal", "no such file"});
+  for (const std::string data : {"LOCAL\nabcdefgh", "Local\nabcdefgh", "local\nabcdefgh"}) {
+    std::string here = meta;
+    here.append("ElementDataFile = ").append(data);
+    write_bytes(folder / "here.mha", here);
+    EXPECT_EQ(read_image(folder / "here.mha").voxels.at(1), float('b')) << data;
+  }
   write_bytes(folder / "flat.nrrd",
               "NRRD0004\ntype: uchar\ndimension: 2\nsizes: 2 4\nencoding: raw\n\nabcdefgh");
   expect_refused(folder / "flat.nrrd", {"2 dimensions"});
@@ -166,6 +175,30 @@ TEST(BadImage, NotOneVolumeInMetaImageAndNrrd) {
       folder / "text.nrrd",
       "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: ascii\n\n1 2 3 4 5 6 7 8\n");
   expect_refused(folder / "text.nrrd", {"encoding 'ascii'"});
+}
+
+TEST(BadImage, MetaImageFieldsThatMetaIOHasNoRoomFor) {
+  const TemporaryFolder folder;
+  const std::string meta =
+      "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n";
+  const std::string data = "ElementDataFile = LOCAL\nabcdefgh";
+  write_bytes(folder / "longest.mha", meta + std::string(254, 'n') + " = 1\n" + data);
+  expect_refused(folder / "longest.mha", {"no field's name"});  // with the blank: 255
+  write_bytes(folder / "long.mha", meta + std::string(253, 'n') + " = 1\n" + data);
+  EXPECT_EQ(read_image(folder / "long.mha").voxels.at(1), float('b'));
+  write_bytes(folder / "comment.mha", "Comment = " + std::string(255, 'c') + "\n" + meta + data);
+  expect_refused(folder / "comment.mha", {"Comment has 255 characters", "takes 254"});
+  write_bytes(folder / "comment.mha", "Comment = " + std::string(254, 'c') + "\n" + meta + data);
+  EXPECT_EQ(read_image(folder / "comment.mha").voxels.at(1), float('b'));
+  write_bytes(folder / "twice.mha", "NDims = 300\n" + meta + data);
+  expect_refused(folder / "twice.mha", {"NDims stands there twice"});
+  write_bytes(folder / "control.mha",
+              meta + "ElementDataFile\v = LOCAL\n" + std::string(300, 'n') + " = 1\n" + data);
+  expect_refused(folder / "control.mha", {"not a MetaImage"});
+  write_bytes(folder / "control.mha", meta + "ElementDataFile = \r\rLOCAL\nabcdefgh");
+  expect_refused(folder / "control.mha", {"not a MetaImage"});
+  write_bytes(folder / "crlf.mha", "Comment = as on Windows\r\n" + meta + data);
+  EXPECT_EQ(read_image(folder / "crlf.mha").voxels.at(1), float('b'));
 }
 
 TEST(BadImage, NoImageAtAll) {
