@@ -109,6 +109,15 @@ std::string bids_transform(const BidsSpaces& spaces, const std::string& extensio
   return "_from-" + spaces.from + "_to-" + spaces.to + "_mode-image_xfm" + extension;
 }
 
+bool is_bids_transform(const std::string& name, std::string prefix, const std::string& extension) {
+  if (prefix.ends_with('_')) prefix.pop_back();
+  if (!name.starts_with(prefix)) return false;
+  const std::optional<BidsName> parsed = parse_name(name);
+  return parsed &&
+         name ==
+             prefix + bids_transform({parsed->label_of("from"), parsed->label_of("to")}, extension);
+}
+
 std::string bids_warped(const BidsSpaces& spaces, const std::string& image,
                         const std::string& number) {
   const std::optional<BidsName> name = parse_name(image);

@@ -28,6 +28,9 @@ std::string bids_prefix(const std::string& prefix);
 /// "_from-T1w_to-MNI152NLin2009cAsym_mode-image_xfm" and the extension.
 std::string bids_transform(const BidsSpaces& spaces, const std::string& extension);
 
+/// Whether a file's name is `prefix` and a bids_transform() of this extension, whatever its spaces.
+bool is_bids_transform(const std::string& name, std::string prefix, const std::string& extension);
+
 /// "_space-TO_desc-warped_SUFFIX.nii.gz". The suffix is that of `image`, such as T1w, where it has
 /// a BIDS name, and else the label of the space it comes from. `number` comes after "warped": of a
 /// further channel, as two may have one suffix.

@@ -28,7 +28,8 @@ constexpr const char* example =
     "  regtool report out/a_\n"
     "and of all registrations below a folder:\n"
     "  regtool report --group out\n"
-    "Written: PREFIXreport.html, or DIR/group.html. docs/report.md says what the pages show.\n";
+    "Written: PREFIXreport.html (of --bids beside its _xfm.json), or DIR/group.html. "
+    "docs/report.md says what the pages show.\n";
 
 struct ReportOptions {
   std::string prefix, group, fixed, moving, output;

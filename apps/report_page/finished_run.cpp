@@ -1,7 +1,9 @@
 #include <apps/report_page/finished_run.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include <apps/bids.h>
 #include <apps/report_page/report_values.h>
 #include <freeflow/core/error.h>
 
@@ -36,6 +38,35 @@ fs::path output(const FinishedRun& run, const char* kind, const char* older) {
   return is_there(path) ? path : fs::path();
 }
 
+/// Those of runs with --bids and this -o, one for each pair of spaces.
+std::vector<fs::path> bids_reports(const fs::path& prefix) {
+  const fs::path folder = prefix.parent_path().empty() ? "." : prefix.parent_path();
+  std::error_code none;
+  std::vector<fs::path> reports;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, none)) {
+    const std::string name = entry.path().filename().string();
+    if (is_bids_transform(name, prefix.filename().string(), ".json") && entry.is_regular_file(none))
+      reports.push_back(prefix.parent_path() / name);
+  }
+  std::ranges::sort(reports);
+  return reports;
+}
+
+fs::path report_of(const std::string& prefix) {
+  const bool named = prefix.ends_with(".json");
+  if (named && is_file(prefix)) return prefix;
+  fs::path plain = prefix + "report.json";
+  if (is_file(plain)) return plain;
+  const std::vector<fs::path> reports = bids_reports(prefix);
+  if (reports.size() == 1) return reports.front();
+  std::string names;
+  for (const fs::path& report : reports)
+    (names += names.empty() ? "'" : ", '").append(report.string()).append("'");
+  require(reports.empty(), "several runs had the prefix '" + prefix + "'; name one of " + names);
+  throw IoError("there is no '" + (named ? prefix : plain.string()) +
+                "'; name the prefix that the registration's -o had, or its report");
+}
+
 }  // namespace
 
 std::string name_of_report(const fs::path& report) {
@@ -54,11 +85,7 @@ bool is_registration_report(const ordered_json& json) {
 }
 
 FinishedRun read_finished_run(const std::string& prefix) {
-  const bool named = prefix.ends_with(".json") && is_file(prefix);
-  const fs::path path = named ? prefix : prefix + "report.json";
-  if (!is_file(path))
-    throw IoError("there is no '" + path.string() +
-                  "'; name the prefix that the registration's -o had, or its report");
+  const fs::path path = report_of(prefix);
   std::ifstream file(path);
   const std::string name = path.string();
   FinishedRun run{path, ordered_json::parse(file, nullptr, false), name_of_report(path)};

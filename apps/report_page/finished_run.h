@@ -21,8 +21,8 @@ bool is_registration_report(const nlohmann::ordered_json& json);
 /// else is left.
 std::string name_of_report(const std::filesystem::path& report);
 
-/// Of PREFIX as -o had it (PREFIXreport.json), or of the report's own path. Throws IoError where
-/// there is none, InvalidArgument where it is none.
+/// Of PREFIX as -o had it (PREFIXreport.json, or the one that --bids named), or of the report's own
+/// path. Throws IoError where there is none, InvalidArgument where it is none or one of several.
 FinishedRun read_finished_run(const std::string& prefix_or_report);
 
 /// The first channel's file, "fixed" or "moving", where it lies now: as the run named it, from the

@@ -135,6 +135,25 @@ TEST_F(ReportPage, TakesWholeTransformsOfBidsNames) {
   EXPECT_NE(page(stem + ".html").find("Deformation"), std::string::npos);
 }
 
+TEST_F(ReportPage, FindsTheReportOfBidsNamesByTheirPrefix) {
+  const std::string call = linreg + " -f f.nii -m m.nii --levels 1 --search gradient -o b/sub-01",
+                    stem = "b/sub-01_from-T1w_to-MNI_mode-image_xfm";
+  ASSERT_EQ(run(call + " --bids T1w:MNI").status, 0);
+  for (const char* prefix : {"b/sub-01", "b/sub-01_"}) {
+    const Outcome o = run(regtool_report + prefix);
+    ASSERT_EQ(o.status, 0) << o.err;
+    page(stem + ".html");
+    std::filesystem::remove(folder / (stem + ".html"));
+  }
+  ASSERT_EQ(run("cd b && " + regtool_report + "sub-01").status, 0) << "in the folder itself";
+  expect_refusal(run(regtool_report + "b/sub-0"), "there is no 'b/sub-0report.json'");
+  expect_refusal(run(regtool_report + "b/sub-02_xfm.json"), "there is no 'b/sub-02_xfm.json'");
+  ASSERT_EQ(run(call + " --bids T2w:MNI").status, 0);
+  expect_refusal(run(regtool_report + "b/sub-01"),
+                 "several runs had the prefix 'b/sub-01'; name one of '" + stem +
+                     ".json', 'b/sub-01_from-T2w_to-MNI_mode-image_xfm.json'");
+}
+
 TEST_F(ReportPage, ShowsALinearRegistration) {
   ASSERT_EQ(
       run(linreg + " -f f.nii -m m.nii --levels 1 --search gradient --report both -o a_").status,
