@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 
 #include <apps/atlas/atlas_report.h>
 #include <apps/atlas/command.h>
@@ -18,6 +19,7 @@
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/program.h>
+#include <freeflow/core/cancelled.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/output_set.h>
@@ -106,7 +108,7 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
         "every process was given a single core of this machine: start them by mpirun --bind-to "
         "none, or srun --cpus-per-task N");
   print_warnings("atlas", own.warnings, command.quiet);
-  StateFolder state(command.output + "state", made_by(command));
+  StateFolder state(state_folder(command), made_by(command));
   if (processes.rank() == 0) state.remove_leftovers();
   AtlasTimings seconds{.reading = stopwatch.lap()};
   std::size_t predicted = 0;
@@ -174,7 +176,12 @@ int run(int argc, char** argv, Processes& processes) {
       std::fputs(plan_of(ctx, command, options, subjects, processes.size()).c_str(), stdout);
     return done;
   }
-  return build(command, found, options, subjects, processes);
+  try {
+    return build(command, found, options, subjects, processes);
+  } catch (const Cancelled&) {
+    if (!std::filesystem::exists(state_folder(command))) throw;
+    throw Interrupted{"what was done is kept, and the same command goes on from there"};
+  }
 }
 
 }  // namespace

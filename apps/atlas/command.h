@@ -29,6 +29,9 @@ bool parse_atlas_command(int argc, const char* const* argv, AtlasCommand& comman
 /// Without the start image, which is read later. Throws InvalidArgument with the option.
 AtlasOptions atlas_options(const AtlasCommand& command);
 
+/// Where what is needed to go on is kept.
+inline std::string state_folder(const AtlasCommand& command) { return command.output + "state"; }
+
 /// What the library does not see of what results depend on.
 std::string made_by(const AtlasCommand& command);
 

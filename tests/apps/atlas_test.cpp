@@ -200,6 +200,18 @@ TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
     EXPECT_TRUE(slurp(folder / ("out_" + name)) == slurp(folder / ("undisturbed_" + name))) << name;
 }
 
+TEST_F(AtlasProgram, CtrlCSaysThatTheSameCommandGoesOn) {
+  const std::string begun =
+      atlas + images() + "--levels 2 --linear-search gradient --rounds 1x90 --enough 0 -o out_";
+  const Outcome o = run("{ " + begun +
+                        " & while kill -0 $! && ! ls out_state/*; do sleep 0.01; done 2>&1; "
+                        "kill -INT $!; wait $!; }");
+  EXPECT_EQ(o.status, 130) << o.err;
+  EXPECT_EQ(o.err,
+            "atlas: interrupted; what was done is kept, and the same command goes on from there\n");
+  EXPECT_FALSE(kept("out_").empty());
+}
+
 TEST_F(AtlasProgram, ProcessesOfMpiGiveTheSameBits) {
   if (run("mpirun --version").status != 0 || run("ldd " + atlas + " | grep -q libmpi").status != 0)
     GTEST_SKIP() << "no MPI";
