@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <apps/bids.h>
+#include <apps/shell_word.h>
 
 namespace freeflow::apps {
 
@@ -123,14 +124,15 @@ std::vector<std::string> OutputNames::all() const {
 
 std::string OutputNames::forward_chain() const {
   const std::string& first = forward.empty() ? lattice : forward;
-  return (first.empty() ? "" : "-t " + prefix + first) +
+  return (first.empty() ? "" : "-t " + shell_word(prefix + first)) +
          (first.empty() || affine.empty() ? "" : " ") +
-         (affine.empty() ? "" : "-t " + prefix + affine);
+         (affine.empty() ? "" : "-t " + shell_word(prefix + affine));
 }
 
 std::string OutputNames::back_chain() const {
-  return (affine.empty() ? "" : "-t [" + prefix + affine + ",1]") +
-         (back.empty() || affine.empty() ? "" : " ") + (back.empty() ? "" : "-t " + prefix + back);
+  return (affine.empty() ? "" : "-t " + shell_word("[" + prefix + affine + ",1]")) +
+         (back.empty() || affine.empty() ? "" : " ") +
+         (back.empty() ? "" : "-t " + shell_word(prefix + back));
 }
 
 OutputNames nonrigid_names(const CommonOptions& o) { return written_of(all_nonrigid_names(o), o); }
@@ -166,10 +168,10 @@ void print_label_commands(const CommonOptions& o, const OutputNames& names) {
   if (o.quiet) return;
   const OutputChoice written = parse_outputs(o.outputs);
   const std::string labels = " -i LABELS -o OUT --interpolation labels ";
-  const std::string there = "  regtool apply -r " + o.fixed.front() + labels +
+  const std::string there = "  regtool apply -r " + shell_word(o.fixed.front()) + labels +
                             names.forward_chain() + '\n',
-                    back = "  regtool apply -r " + o.moving.front() + labels + names.back_chain() +
-                           '\n';
+                    back = "  regtool apply -r " + shell_word(o.moving.front()) + labels +
+                           names.back_chain() + '\n';
   std::string said;
   const bool forward = written.warp || written.lattice;
   if (forward && written.inverse)

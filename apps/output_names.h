@@ -35,8 +35,9 @@ struct OutputNames {
   std::string lattice;  ///< control points
 
   std::vector<std::string> all() const;
-  /// What regtool apply and antsApplyTransforms take: -t FILE -t FILE. Forward: the moving image
-  /// onto the fixed one's grid. By the control points where the field is not written.
+  /// What regtool apply and antsApplyTransforms take, quoted for a shell: -t FILE -t FILE. Forward:
+  /// the moving image onto the fixed one's grid. By the control points where the field is not
+  /// written.
   std::string forward_chain() const;
   std::string back_chain() const;
 };

@@ -1,5 +1,6 @@
 #include <apps/field_names.h>
 #include <apps/program.h>
+#include <apps/shell_word.h>
 #include <apps/threads.h>
 
 #include <fcntl.h>
@@ -120,23 +121,9 @@ bool cpu_is_supported() {
 
 std::string command_line() {
   std::ifstream words("/proc/self/cmdline", std::ios::binary);
-  constexpr const char* plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
   std::string line;
-  for (std::string word; std::getline(words, word, '\0');) {
-    if (!line.empty()) line += ' ';
-    if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) {
-      line += word;
-      continue;
-    }
-    line += '\'';
-    for (const char c : word)
-      if (c == '\'')
-        line += "'\\''";
-      else
-        line += c;
-    line += '\'';
-  }
+  for (std::string word; std::getline(words, word, '\0');)
+    line.append(line.empty() ? "" : " ").append(shell_word(word));
   return line;
 }
 

@@ -223,6 +223,27 @@ TEST_F(Bids, TheCommandsAtTheEndAreRight) {
   }
 }
 
+TEST_F(Bids, TheCommandsAtTheEndCanBePastedWhateverTheNames) {
+  std::filesystem::rename(folder / "mni.nii.gz", folder / "m n'i.nii.gz");
+  std::filesystem::rename(folder / "sub-1_T2w.nii.gz", folder / "a&b(1).nii.gz");
+  const Outcome o = run(program_path("fluidreg") +
+                        " --device cpu --linear rigid --levels 1 --iterations 1 "
+                        "-f \"m n'i.nii.gz\" -m 'a&b(1).nii.gz' -o 'out (2)/a $b_'");
+  ASSERT_EQ(o.status, 0) << o.err;
+  int commands = 0;
+  for (std::string line : lines_of(o.err)) {
+    const auto at = line.find("regtool apply");
+    if (at == std::string::npos) continue;
+    line.replace(at, 7, regtool).replace(line.find("LABELS"), 6, "'a&b(1).nii.gz'");
+    line.replace(line.find("--interpolation labels"), 22, "").replace(line.find("OUT"), 3, "o.nii");
+    const Outcome pasted = run(line);
+    EXPECT_EQ(pasted.status, 0) << line << '\n' << pasted.err;
+    EXPECT_EQ(line.find(" ["), std::string::npos) << "zsh looks for files of that name: " << line;
+    ++commands;
+  }
+  EXPECT_EQ(commands, 2) << o.err;
+}
+
 TEST_F(Bids, LinregWritesText) {
   const Outcome o =
       run(program_path("linreg") + images + "--dof 6 --levels 2 -o out/sub-1_ --bids T1w:MNI");
