@@ -129,7 +129,7 @@ std::optional<double> number_or(const std::string& word, const std::string& text
 
 void check(DenoiseOptions& o) {
   validate(o.surface);
-  require(!o.output.empty(), "name the output prefix with -o PREFIX");
+  require_prefix(o.output);
   o.means.strategy = chosen(parse_search_strategy(o.strategy), "strategy", o.strategy,
                             "auto, constant, texture, global, tiled");
   o.means.keep_volume = !o.free_volume;

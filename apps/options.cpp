@@ -13,6 +13,8 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/compression.h>
+#include <freeflow/io/file_checks.h>
+#include <freeflow/io/mesh_file.h>
 
 namespace po = boost::program_options;
 
@@ -280,6 +282,16 @@ Interpolation parse_interpolation(const std::string& word, const std::string& op
   return word == "linear" ? Interpolation::linear : Interpolation::cubic;
 }
 
+void require_prefix(const std::string& prefix) {
+  require(!prefix.empty(), "name the output prefix with -o PREFIX");
+  if (!is_image_format(prefix) && !is_mesh_name(prefix)) return;
+  std::filesystem::path start = std::filesystem::path(prefix).replace_extension();
+  if (has_extension(prefix, ".gz")) start.replace_extension();
+  throw InvalidArgument("-o '" + prefix +
+                        "' ends as a file's name, but is the prefix of several files: -o " +
+                        start.string() + "_");
+}
+
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs,
                     const std::vector<std::string>& suffixes) {
   for (const std::string& suffix : suffixes) {
@@ -362,7 +374,7 @@ void validate_files(const CommonOptions& o) {
   require(weights == 0 || weights == o.fixed.size(),
           "--channel-weights has " + std::to_string(weights) + " numbers for " +
               std::to_string(o.fixed.size()) + " channels; give one for each -f, or none");
-  require(!o.output.empty(), "name the output prefix with -o PREFIX");
+  require_prefix(o.output);
   require(o.init.size() == 1 ||
               (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
           "--init takes one start, or a displacement field and then an affine");

@@ -93,6 +93,10 @@ inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|fl
 Interpolation parse_interpolation(const std::string& word,
                                   const std::string& option = "interpolation");
 
+/// Throws InvalidArgument where there is no prefix, or where it is an image's or a mesh's name, as
+/// programs take that write one file.
+void require_prefix(const std::string& prefix);
+
 /// An output that is one of the inputs would destroy it: throws InvalidArgument then. suffixes: of
 /// the outputs.
 void protect_inputs(const std::string& prefix, const std::vector<std::string>& inputs,

@@ -134,7 +134,7 @@ bool parse_atlas_command(int argc, const char* const* argv, AtlasCommand& o,
 
 AtlasOptions atlas_options(const AtlasCommand& o) {
   require(!o.images.empty(), "name the subjects with -i LIST.tsv or -i IMAGE IMAGE ...");
-  require(!o.output.empty(), "name the start of the outputs with -o PREFIX");
+  require_prefix(o.output);
   require_threads(o.threads);
   AtlasOptions options;
   const auto set_levels = [&](LevelOptions& model) {

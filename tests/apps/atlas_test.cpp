@@ -283,6 +283,8 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   const std::string out = " -o out_" + quick;
   expect_refusal(run(atlas), "-i LIST.tsv");
   expect_refusal(run(atlas + images()), "-o PREFIX");
+  expect_refusal(run(atlas + images() + "-o out.nii.gz"),
+                 "is the prefix of several files: -o out_");
   expect_refusal(run(atlas + " -i s0.nii" + out), "two subjects or more");
   expect_refusal(run(atlas + " -i s0.nii missing.nii" + out), "missing.nii");
   std::filesystem::create_directory(path("b"));

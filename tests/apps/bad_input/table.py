@@ -60,7 +60,11 @@ COMMON = [  # of ffdreg, fluidreg and linreg
     ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warp", "add report to it"),
     ("--threads %value%", "'%value%'"), ("--no%original_token%", "%original_token%"),  # Boost's own placeholders
 ]
+PREFIXES = [(f"-o out{end}", "ends as a file's name, but is the prefix of several files: -o out_")
+            for end in (".nii", ".nii.gz", ".mha", ".MHD", ".nrrd", ".nhdr", ".hdr", ".img", ".ply")]
 CALLS = [
+    *(case for call in ("ffdreg -f f.nii -m m.nii", "fluidreg -f f.nii -m m.nii", "linreg -f f.nii -m m.nii", "nlmdenoise -i labels.nii")
+      for case in options(call, *PREFIXES)),
     *options("ffdreg", ("", "-f FILE"), ("-m m.nii -o out_", "-f FILE"), ("-f f.nii -o out_", "-m FILE"), ("-f f.nii -m m.nii", "-o PREFIX")),
     *options(FFDREG.replace(QUICK, "").replace("-f f.nii ", "-f f.nii "), *COMMON,
              ("--levels 0", "--levels"), ("--levels 99", "levels"), ("--levels 1.5", "'--levels'"), ("--iterations 10xx5", "200x100x50"),
