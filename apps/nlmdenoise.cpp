@@ -108,7 +108,7 @@ po::options_description all_options(DenoiseOptions& o) {
       ("threads", number(o.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
       ("config", po::value(&o.config)->value_name("FILE"),
-       "INI file with any of these options; flags win")                                          //
+       "INI file of these options; flags win; paths in it start from the current folder")        //
       ("verbose,v", po::bool_switch(&o.verbose), "progress even when stderr is not a terminal")  //
       ("quiet,q", po::bool_switch(&o.quiet), "no progress and no warnings");
   add_help_options(running);

@@ -128,7 +128,7 @@ po::options_description common_options(CommonOptions& v) {
       ("threads", number(v.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
       ("config", po::value(&v.config)->value_name("FILE"),
-       "INI file with any of these options; flags win")                                          //
+       "INI file of these options; flags win; paths in it start from the current folder")        //
       ("list-schemes", "print the histogram and ratio schemes")                                  //
       ("verbose,v", po::bool_switch(&v.verbose), "progress even when stderr is not a terminal")  //
       ("quiet,q", po::bool_switch(&v.quiet), "no progress and no warnings");

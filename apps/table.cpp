@@ -1,8 +1,10 @@
 #include <apps/table.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 
 #include <freeflow/io/file_checks.h>
 
@@ -63,15 +65,23 @@ TableRow row_of(const std::string& place, const std::vector<std::string>& names,
 
 }  // namespace
 
+void skip_byte_order_mark(std::ifstream& file) {
+  constexpr std::string_view mark = "\xef\xbb\xbf";
+  std::array<char, mark.size()> begin{};
+  file.read(begin.data(), begin.size());
+  if (std::string_view(begin.data(), begin.size()) == mark) return;
+  file.clear();
+  file.seekg(0);
+}
+
 std::vector<TableRow> read_table(const std::string& path, const TableColumns& columns) {
   size_of_readable_file(path);
   std::ifstream file(path);
+  skip_byte_order_mark(file);
   std::vector<std::string> names;
   std::vector<TableRow> rows;
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {
-    constexpr const char* byte_order_mark = "\xef\xbb\xbf";
-    if (number == 1 && line.starts_with(byte_order_mark)) line.erase(0, 3);
     if (line.ends_with('\r')) line.pop_back();
     if (line.find_first_not_of(" \t") == std::string::npos || line.starts_with('#')) continue;
     const std::string place = "'" + path + "' line " + std::to_string(number);

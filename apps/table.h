@@ -1,6 +1,7 @@
 // Tables of files: a line of names, then a row per line, cells separated by tabs.
 #pragma once
 
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <vector>
@@ -15,6 +16,9 @@ struct TableRow {
 struct TableColumns {
   std::vector<std::string> required, optional;
 };
+
+/// Of a text in UTF-8, as editors of Windows begin one.
+void skip_byte_order_mark(std::ifstream& file);
 
 /// Lines that are empty or begin with # are passed over. Throws IoError for a file that cannot be
 /// read, and InvalidArgument with the line for unknown, missing and repeated columns, for rows of

@@ -148,6 +148,8 @@ TEST_F(Ffdreg, ReadsAConfigurationAndFlagsWin) {
   const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
   EXPECT_EQ(report["options"]["bending"], 3.0);
   EXPECT_EQ(report["levels"].size(), 1u);
+  write_text("marked.ini", "\xef\xbb\xbf" + slurp(folder / "job.ini"));
+  EXPECT_EQ(run(ffdreg + " --config marked.ini -o b_").status, 0) << "as editors of Windows write";
   write_text("bad.ini", "levles = 1\n");
   expect_refusal(run(ffdreg + " --config bad.ini -f f.nii.gz -m m.nii.gz -o out_"), "levles");
   expect_refusal(run(ffdreg + " --config missing.ini -o out_"), "missing.ini");

@@ -179,6 +179,10 @@ CONFIGURATIONS = [
         (FFDREG, b"spacing = 3 cm\n", "--spacing"), (FFDREG, b"histogram-scheme = fast\n", "--list-schemes"),
         (LINREG, b"dof = 5\n", "--dof"), (LINREG, b"bending = 1\n", "bending"), (FLUIDREG, b"model = x\n", "--model"),
         (FLUIDREG, b"kl = -1\n", "--kl"), (DENOISE, b"band = 1000000000\n", "--band"), (DENOISE, b"patch = 4\n", "--patch"),
+        *((call, f"{name} = 1\n".encode(), f"'{name}', which is an option of the command line alone")
+          for call in (FFDREG, DENOISE) for name in ("config", "help", "version")),
+        (LINREG, b"list-schemes = 1\n", "'list-schemes', which is an option of the command line alone"),
+        (FFDREG, b"\xef\xbb\xbflevles = 1\n", "unrecognised option 'levles'"),
         (FFDREG, b"bending = %value%\n", "'%value%'"), (LINREG, b"[%canonical_option%]\nx%option% = 1\n", "%canonical_option%"))),
 ]
 
