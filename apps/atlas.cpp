@@ -22,6 +22,7 @@
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
+#include <freeflow/io/label_file.h>
 #include <freeflow/io/output_set.h>
 
 namespace po = boost::program_options;
@@ -88,6 +89,34 @@ void write_template(Context& ctx, const OutputSet& outputs, AtlasReport& report,
   write_atlas_report(outputs.file("report.json"), ctx, report);
 }
 
+/// Those of this process, and the image to start from.
+ReadSubjects read_own(const AtlasCommand& command, AtlasOptions& options,
+                      const std::vector<ListedSubject>& subjects, const Ranks& ranks, int threads) {
+  ReadSubjects own = read_subjects(share_of(subjects, ranks), command.keep_going, threads);
+  if (command.start.empty()) return own;
+  options.start = read_subject({"--start", {command.start}, "", ""}, own.warnings);
+  options.start->channels.resize(subjects[0].channels.size(), options.start->channels[0]);
+  return own;
+}
+
+/// Reads all that the work would read first, so that a file which is cut off ends it now.
+int say_plan(const AtlasCommand& command, AtlasOptions options,
+             const std::vector<ListedSubject>& subjects, Processes& processes) {
+  Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
+  ReadSubjects own = read_own(command, options, subjects, processes, ctx.threads());
+  for (const ListedSubject& s : own.listed)
+    if (!s.labels.empty()) read_labels(s.labels);
+  print_warnings("atlas", own.warnings, command.quiet);
+  std::optional<StateFolder> state;
+  if (std::filesystem::exists(state_folder(command)))
+    state.emplace(state_folder(command), made_by(command));
+  const KeptWork kept = kept_work(ctx, std::move(own.subjects), options,
+                                  {&processes, state ? &*state : nullptr, nullptr});
+  if (processes.rank() == 0)
+    std::fputs(plan_of(ctx, command, options, subjects, processes.size(), kept).c_str(), stdout);
+  return done;
+}
+
 int build(const AtlasCommand& command, const po::variables_map& found, AtlasOptions options,
           const std::vector<ListedSubject>& subjects, Processes& processes) {
   Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
@@ -97,12 +126,7 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   Stopwatch stopwatch;
   std::optional<OutputSet> outputs;
   if (processes.rank() == 0) outputs.emplace(command.output);
-  ReadSubjects own =
-      read_subjects(share_of(subjects, processes), command.keep_going, ctx.threads());
-  if (!command.start.empty()) {
-    options.start = read_subject({"--start", {command.start}, "", ""}, own.warnings);
-    options.start->channels.resize(subjects[0].channels.size(), options.start->channels[0]);
-  }
+  ReadSubjects own = read_own(command, options, subjects, processes, ctx.threads());
   if (processes.rank() == 0 && bound_to_one_core(processes))
     own.warnings.emplace_back(
         "every process was given a single core of this machine: start them by mpirun --bind-to "
@@ -170,12 +194,7 @@ int run(int argc, char** argv, Processes& processes) {
   std::vector<std::string> inputs = files_of(subjects);
   if (!command.start.empty()) inputs.push_back(command.start);
   protect_inputs(command.output, inputs, output_suffixes(command, subjects));
-  if (command.dry_run) {
-    Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
-    if (processes.rank() == 0)
-      std::fputs(plan_of(ctx, command, options, subjects, processes.size()).c_str(), stdout);
-    return done;
-  }
+  if (command.dry_run) return say_plan(command, options, subjects, processes);
   try {
     return build(command, found, options, subjects, processes);
   } catch (const Cancelled&) {

@@ -70,15 +70,21 @@ AtlasSubject TemplateBuilder::reference() const {
   return reference;
 }
 
+std::string TemplateBuilder::linear_settings() const {
+  return "linear " + std::to_string(int(options_.linear)) + " by " +
+         std::to_string(int(options_.search));
+}
+
+ContentKey TemplateBuilder::affines_key() const {
+  ContentKey key = state_ ? state_->made_by() : ContentKey{};
+  for (const SubjectCard& card : cohort_.cards()) key = derived_key("subject", {key, card.content});
+  if (options_.start) key = derived_key("start", {key, content_of(*options_.start)});
+  return derived_key(linear_settings() + settings(), {key});
+}
+
 void TemplateBuilder::find_affines() {
   const ContentKey made_by = state_ ? state_->made_by() : ContentKey{};
-  key_ = made_by;
-  for (const SubjectCard& card : cohort_.cards())
-    key_ = derived_key("subject", {key_, card.content});
-  if (options_.start) key_ = derived_key("start", {key_, content_of(*options_.start)});
-  const std::string how = "linear " + std::to_string(int(options_.linear)) + " by " +
-                          std::to_string(int(options_.search));
-  key_ = derived_key(how + settings(), {key_});
+  key_ = affines_key();
   if (restore_affines()) return;
 
   const AtlasSubject middle = reference();
@@ -87,7 +93,8 @@ void TemplateBuilder::find_affines() {
     affines_[i] = Eigen::Translation3d(cohort_.cards()[i].moments.centre - object.centre);
   {
     PreparedImage fixed = prepared(load(ctx_, middle, 0), "the reference");
-    register_linearly(fixed, middle.name, derived_key(how, {made_by, content_of(middle)}),
+    register_linearly(fixed, middle.name,
+                      derived_key(linear_settings(), {made_by, content_of(middle)}),
                       options_.search, 0);
   }
   grid_ = middle.geometry;

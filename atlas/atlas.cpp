@@ -122,6 +122,12 @@ AtlasResult build_atlas(Context& ctx, std::vector<AtlasSubject> subjects,
   return TemplateBuilder(ctx, std::move(subjects), options, around).build();
 }
 
+KeptWork kept_work(Context& ctx, std::vector<AtlasSubject> subjects, const AtlasOptions& options,
+                   const AtlasSurroundings& around) {
+  options.validate();
+  return TemplateBuilder(ctx, std::move(subjects), options, around).kept();
+}
+
 std::size_t predict_atlas_bytes(const Context& ctx, const Geometry& grid, const Geometry& subject,
                                 const AtlasOptions& options, std::size_t channels,
                                 bool with_masks) {

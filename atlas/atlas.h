@@ -32,6 +32,11 @@ namespace freeflow {
 AtlasResult build_atlas(Context& ctx, std::vector<AtlasSubject> subjects,
                         const AtlasOptions& options = {}, const AtlasSurroundings& around = {});
 
+/// What an earlier call left, without doing the work; throws as build_atlas does for subjects that
+/// it cannot use. Without AtlasSurroundings::state nothing is kept.
+KeptWork kept_work(Context& ctx, std::vector<AtlasSubject> subjects, const AtlasOptions& options,
+                   const AtlasSurroundings& around);
+
 /// Device memory that it takes at most, in bytes, for subjects on such grids and a template on
 /// `grid`.
 std::size_t predict_atlas_bytes(const Context& ctx, const Geometry& grid, const Geometry& subject,

@@ -35,6 +35,13 @@ struct AtlasRound {
   int width = 0, height = 0;   ///< of the picture
 };
 
+/// What an earlier call that was ended left for the same call to go on from.
+struct KeptWork {
+  bool affines = false;
+  int rounds = 0;                 ///< that are done
+  int resolution = 0, round = 0;  ///< of the next; past the last resolution where all are done
+};
+
 /// One subject, in every process.
 struct AtlasMember {
   std::string name;

@@ -31,6 +31,7 @@ class TemplateBuilder {
   TemplateBuilder(Context& ctx, std::vector<AtlasSubject> subjects, const AtlasOptions& options,
                   const AtlasSurroundings& around);
   AtlasResult build();
+  KeptWork kept();
 
  private:
   /// The round that comes next, and all that the template rests on so far.
@@ -38,8 +39,18 @@ class TemplateBuilder {
     int resolution = 0, round = 0;
     ContentKey key;
   };
+  /// A round that is on disk, and the resolution of the one after it.
+  struct Done {
+    Position position;
+    int next;
+    AtlasRound round;
+  };
   // affine_stage.cpp
   void find_affines();
+  /// Of a linear stage's results.
+  std::string linear_settings() const;
+  /// What the affines rest on.
+  ContentKey affines_key() const;
   bool restore_affines();
   void keep_affines();
   AtlasSubject reference() const;
@@ -65,6 +76,7 @@ class TemplateBuilder {
 
   // resume.cpp
   Position resume(Position position);
+  std::vector<Done> kept_rounds(Position from);
   std::optional<AtlasRound> kept_round(const Position& position, int next) const;
   bool everywhere(bool here);
   bool restore(const Position& position, int next);

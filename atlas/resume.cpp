@@ -60,15 +60,9 @@ bool TemplateBuilder::everywhere(bool here) {
   return missing == 0;
 }
 
-TemplateBuilder::Position TemplateBuilder::resume(Position start) {
-  if (!state_) return start;
-  struct Done {
-    Position position;
-    int next;
-    AtlasRound round;
-  };
+std::vector<TemplateBuilder::Done> TemplateBuilder::kept_rounds(Position p) {
   std::vector<Done> done;
-  for (Position p = start; p.resolution < resolutions();) {
+  while (p.resolution < resolutions()) {
     std::optional<AtlasRound> round = kept_round(p, p.resolution);
     if (!round) round = kept_round(p, p.resolution + 1);
     if (!everywhere(round.has_value())) break;
@@ -77,6 +71,27 @@ TemplateBuilder::Position TemplateBuilder::resume(Position start) {
     done.push_back({p, next, std::move(*round)});
     p = after(p, next);
   }
+  return done;
+}
+
+KeptWork TemplateBuilder::kept() {
+  KeptWork kept;
+  if (!state_) return kept;
+  key_ = affines_key();
+  kept.affines = restore_affines();
+  if (!kept.affines) return kept;
+  for (const Done& done : kept_rounds({0, 0, key_})) {
+    const Position next = after(done.position, done.next);
+    ++kept.rounds;
+    kept.resolution = next.resolution;
+    kept.round = next.round;
+  }
+  return kept;
+}
+
+TemplateBuilder::Position TemplateBuilder::resume(Position start) {
+  if (!state_) return start;
+  std::vector<Done> done = kept_rounds(start);
   for (; !done.empty(); done.pop_back()) {
     if (!restore(done.back().position, done.back().next)) continue;
     for (Done& d : done) {

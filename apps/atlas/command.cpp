@@ -116,7 +116,9 @@ bool parse_atlas_command(int argc, const char* const* argv, AtlasCommand& o,
   po::options_description run("Running");
   run.add_options()  //
       ("dry-run", po::bool_switch(&o.dry_run),
-       "say what would be done, how much memory it takes and about how long, and do nothing")  //
+       "read the subjects, say what is left to do, how much memory it takes and about how long, "
+       "and "
+       "do nothing")  //
       ("device", shown(o.device)->value_name("auto|cpu|cuda|cuda:N"),
        "where to compute; auto takes the first GPU, of several processes on a machine each its "
        "own")  //

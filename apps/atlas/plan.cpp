@@ -1,5 +1,6 @@
 #include <apps/atlas/plan.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
@@ -43,52 +44,92 @@ double seconds_per_voxel(Context& ctx, const NonrigidModel& model) {
   return seconds / iterations / double(grid.extent.count());
 }
 
-/// Iterations at full resolution that one subject takes.
-double iterations_of(const AtlasOptions& options) {
+/// Iterations at full resolution that one subject still takes.
+double iterations_of(const AtlasOptions& options, const KeptWork& kept) {
   constexpr double linear = 24;
   const std::vector<double> rounds = work_of_rounds(options);
-  return std::accumulate(rounds.begin(), rounds.end(), linear);
+  const int next =
+      std::accumulate(options.rounds.begin(), options.rounds.begin() + kept.resolution, kept.round);
+  return std::accumulate(rounds.begin() + next, rounds.end(), kept.affines ? 0 : linear);
+}
+
+std::string counted(std::size_t n, const std::string& one, const char* end) {
+  return std::to_string(n) + " " + one + (n == 1 ? "" : end);
+}
+
+std::string in_words(const KeptWork& kept, const AtlasOptions& options) {
+  if (!kept.affines) return "";
+  const bool all = kept.resolution == int(options.rounds.size());
+  return "kept from before: the linear stages and " +
+         counted(std::size_t(kept.rounds), "round", "s") +
+         (all ? ", which is all\n" : "; the work goes on from there\n");
+}
+
+std::string memory_size(double bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, bytes < 1e9 ? "%.0f MB" : "%.1f GB",
+                bytes < 1e9 ? std::ceil(bytes / 1e6) : bytes / 1e9);
+  return text;
+}
+
+struct Sizes {
+  double voxels = 0;  ///< of the first channels
+  double floats = 0;  ///< of all
+  Geometry largest;
+};
+
+Sizes sizes_of(const std::vector<ListedSubject>& subjects) {
+  Sizes sizes;
+  double most = 0;
+  for (const ListedSubject& s : subjects)
+    for (const std::string& file : s.channels) {
+      const Geometry g = read_geometry(file);
+      const double count = double(g.extent.count());
+      sizes.floats += count;
+      if (&file == &s.channels[0]) sizes.voxels += count;
+      if (count > most) most = count, sizes.largest = g;
+    }
+  return sizes;
 }
 
 }  // namespace
 
 std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOptions& options,
-                    const std::vector<ListedSubject>& subjects, int processes) {
-  double voxels = 0, largest = 0, floats = 0;
-  Geometry grid;
-  for (const ListedSubject& s : subjects)
-    for (const std::string& file : s.channels) {
-      const Geometry g = read_geometry(file);
-      const double count = double(g.extent.count());
-      floats += count;
-      if (&file == &s.channels[0]) voxels += count;
-      if (count > largest) largest = count, grid = g;
-    }
+                    const std::vector<ListedSubject>& subjects, int processes,
+                    const KeptWork& kept) {
+  const Sizes sizes = sizes_of(subjects);
   const std::size_t channels = subjects[0].channels.size();
-  const double device = double(predict_atlas_bytes(ctx, grid, grid, options, channels,
-                                                   !subjects[0].mask.empty())),
-               n = double(subjects.size()), states = 6 * largest * n,
-               seconds = voxels * iterations_of(options) * seconds_per_voxel(ctx, options.model) *
-                         double(channels) / processes;
-  int rounds = 0;
-  for (const int r : options.rounds) rounds += r;
-  char text[800];
-  std::snprintf(
-      text, sizeof text,
-      "%zu subjects, the largest %s; %d processes\n"
-      "2 linear stages, then at most %d rounds; %s\n"
-      "device %s: about %.1f GB; host: about %.1f GB in all processes; disk for going on: "
-      "about %.1f GB\n"
-      "about %.0f s of computing, reading and writing not counted\n"
-      "written: %stemplate.nii.gz, mask.nii.gz, report.json, report.html%s%s%s%s\n",
-      subjects.size(), describe(grid).c_str(), processes, rounds,
-      "each subject registered once in each", ctx.device().name().c_str(), device / 1e9,
-      (4 * floats + states) / 1e9, 2 * states / 1e9, seconds, command.output.c_str(),
-      subjects[0].labels.empty() ? "" : ", labels.nii.gz, agreement.nii.gz",
-      command.probabilities ? ", a map of the probability per label" : "",
-      command.transforms ? ", and three files of transforms per subject" : "",
-      command.jacobians ? ", and a map of the log-Jacobian per subject" : "");
-  return text;
+  const double device = double(predict_atlas_bytes(ctx, sizes.largest, sizes.largest, options,
+                                                   channels, !subjects[0].mask.empty())),
+               states = 6 * double(sizes.largest.extent.count()) * double(subjects.size()),
+               work = sizes.voxels * double(channels) * iterations_of(options, kept),
+               seconds = work > 0 ? work * seconds_per_voxel(ctx, options.model) / processes : 0;
+  const int rounds = std::accumulate(options.rounds.begin(), options.rounds.end(), 0);
+  const bool transforms = command.transforms || command.jacobians;
+  return counted(subjects.size(), "subject", "s") + ", the largest " + describe(sizes.largest) +
+         "; " + counted(std::size_t(processes), "process", "es") +
+         "\n2 linear stages, then at most " + counted(std::size_t(rounds), "round", "s") +
+         "; each subject registered once in each\n" + in_words(kept, options) + "device " +
+         ctx.device().name() + ": about " + memory_size(device) + "; host: about " +
+         memory_size(4 * sizes.floats + states) + " in all processes; disk for going on: about " +
+         memory_size(2 * states) + "\nabout " + std::to_string(std::lround(seconds)) +
+         " s of computing, reading, writing" + (transforms ? " and the subjects' transforms" : "") +
+         " not counted\nto be written: " + files_in_words(command, subjects) + '\n';
+}
+
+std::string files_in_words(const AtlasCommand& command,
+                           const std::vector<ListedSubject>& subjects) {
+  std::string files = command.output + "template.nii.gz";
+  for (std::size_t c = 1; c < subjects[0].channels.size(); ++c)
+    files.append(", template").append(std::to_string(c + 1)).append(".nii.gz");
+  files += ", mask.nii.gz, report.json, report.html";
+  const bool labels =
+      std::ranges::any_of(subjects, [](const ListedSubject& s) { return !s.labels.empty(); });
+  if (labels) files += ", labels.nii.gz, agreement.nii.gz";
+  if (command.probabilities) files += ", a map of the probability per label";
+  if (command.transforms) files += ", three files of transforms per subject";
+  if (command.jacobians) files += ", a map of the log-Jacobian per subject";
+  return files;
 }
 
 }  // namespace freeflow::apps

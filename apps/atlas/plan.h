@@ -8,9 +8,13 @@
 
 namespace freeflow::apps {
 
-/// Reads headers only, and times a small registration on the device. Throws IoError for a file that
-/// cannot be read.
+/// Times a small registration on the device, where work is left beside what is kept. Throws IoError
+/// for a file that cannot be read.
 std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOptions& options,
-                    const std::vector<ListedSubject>& subjects, int processes);
+                    const std::vector<ListedSubject>& subjects, int processes,
+                    const KeptWork& kept);
+
+/// What a run writes beside its state.
+std::string files_in_words(const AtlasCommand& command, const std::vector<ListedSubject>& subjects);
 
 }  // namespace freeflow::apps

@@ -275,8 +275,45 @@ TEST_F(AtlasProgram, ReadsATable) {
 TEST_F(AtlasProgram, SaysWhatItWouldDo) {
   const Outcome o = run(atlas + images() + "-o out_ --dry-run" + quick);
   EXPECT_EQ(o.status, 0) << o.err;
-  EXPECT_NE(o.out.find("3 subjects"), std::string::npos) << o.out;
+  for (const char* words :
+       {"3 subjects", "; 1 process\n", "at most 3 rounds", "to be written: out_t",
+        "host: about 1 MB in all", "disk for going on: about 1 MB\n"})
+    EXPECT_NE(o.out.find(words), std::string::npos) << words << " in " << o.out;
+  EXPECT_EQ(o.out.find("kept from before"), std::string::npos) << o.out;
   EXPECT_FALSE(std::filesystem::exists(path("out_state")));
+}
+
+TEST_F(AtlasProgram, SaysWhatIsLeftToDo) {
+  const std::string call = atlas + images() + "-o a_" + quick;
+  ASSERT_EQ(run(call).status, 0);
+  const auto before = kept("a_");
+  std::string plan = run(call + "--dry-run").out;
+  EXPECT_NE(plan.find("kept from before: the linear stages and 3 rounds, which is all\n"),
+            std::string::npos)
+      << plan;
+  EXPECT_NE(plan.find("about 0 s of computing"), std::string::npos) << plan;
+  EXPECT_EQ(kept("a_"), before);
+  plan = run(atlas + images() +
+             "-o a_ --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x3 --enough 0 "
+             "--dry-run")
+             .out;
+  EXPECT_NE(plan.find("3 rounds; the work goes on from there\n"), std::string::npos) << plan;
+  plan = run(call + "--dry-run --shape-step 0.5").out;
+  EXPECT_NE(plan.find("and 0 rounds; the work goes on from there\n"), std::string::npos) << plan;
+}
+
+TEST_F(AtlasProgram, DryRunsFindFilesThatAreCutOff) {
+  const HostImage image = read_image(path("s1.nii")), of_labels = read_image(path("ls1.nii"));
+  const auto write_half = [&](const std::string& name, const HostImage& whole) {
+    write_image(path(name), whole.geometry, whole.voxels, whole.stored_type, 1);
+    std::filesystem::resize_file(path(name), std::filesystem::file_size(path(name)) / 2);
+  };
+  write_half("half.nii.gz", image);
+  write_half("lhalf.nii.gz", of_labels);
+  const std::string rest = " -o out_ --dry-run" + quick;
+  expect_refusal(run(atlas + " -i s0.nii half.nii.gz" + rest), "half.nii.gz");
+  expect_refusal(run(atlas + " -i s0.nii s1.nii --labels ls0.nii lhalf.nii.gz" + rest),
+                 "lhalf.nii.gz");
 }
 
 TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
