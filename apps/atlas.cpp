@@ -156,10 +156,10 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
     write_probabilities(ctx, atlas, own.listed, *labels, processes, outputs ? &*outputs : nullptr);
   }
   seconds.labels = stopwatch.lap();
+  AtlasReport report{found,        options, atlas,     labels ? &*labels : nullptr,
+                     own.warnings, seconds, predicted, processes.size()};
   if (outputs) {
     print_warnings("atlas", atlas.warnings, command.quiet);
-    AtlasReport report{found,        options, atlas,     labels ? &*labels : nullptr,
-                       own.warnings, seconds, predicted, processes.size()};
     report.warnings.insert(report.warnings.end(), atlas.warnings.begin(), atlas.warnings.end());
     for (const AtlasMember& m : atlas.members)
       if (!m.failure.empty()) report.warnings.push_back("left out: " + m.failure);
@@ -175,7 +175,10 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
       for (const ListedSubject& s : own.listed)
         if (s.name == atlas.members[member.member].name) present.push_back(s);
     write_member_files(ctx, command, options.model, present, state);
+    report.seconds.transforms = stopwatch.lap();
   }
+  if (outputs && !command.quiet)
+    std::fputs(closing_words(report, files_in_words(command, subjects)).c_str(), stderr);
   return done;
 }
 

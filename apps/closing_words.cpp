@@ -53,8 +53,15 @@ std::string deformation(const ordered_json& report) {
   return line.ended();
 }
 
-std::string times(const ordered_json& report) {
-  const ordered_json& seconds = value_in(report, "/seconds");
+std::string written(const OutputNames& names) {
+  std::string files;
+  for (const std::string& name : names.all()) (files += files.empty() ? "" : ", ") += name;
+  return written_line(names.prefix + " + " + files);
+}
+
+}  // namespace
+
+std::string time_line(const ordered_json& seconds) {
   if (!seconds.is_object()) return "";
   double sum = 0;
   std::string parts;
@@ -66,19 +73,13 @@ std::string times(const ordered_json& report) {
   return "  time: " + fixed_digits(sum, 1) + " s (" + parts + ")\n";
 }
 
-std::string written(const OutputNames& names) {
-  std::string files;
-  for (const std::string& name : names.all()) (files += files.empty() ? "" : ", ") += name;
-  return "  written: " + names.prefix + " + " + files + '\n';
-}
-
-}  // namespace
+std::string written_line(const std::string& files) { return "  written: " + files + '\n'; }
 
 std::string closing_words(const std::string& program, const ordered_json& report,
                           const OutputNames& names) {
   const std::string verdict = text_in(report, "/summary/verdict");
   return program + ": " + (verdict.empty() ? "done." : verdict) + '\n' + match(report) +
-         deformation(report) + times(report) + written(names);
+         deformation(report) + time_line(value_in(report, "/seconds")) + written(names);
 }
 
 }  // namespace freeflow::apps

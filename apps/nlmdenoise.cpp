@@ -7,6 +7,8 @@
 #include <cstdio>
 #include <future>
 
+#include <apps/closing_words.h>
+#include <apps/html.h>
 #include <apps/one_stream.h>
 #include <apps/options.h>
 #include <apps/program.h>
@@ -211,6 +213,24 @@ void write_outputs(const OutputSet& outputs, const Geometry& grid,
   stop_if_interrupted();
 }
 
+struct Timings {
+  double reading, denoising, writing;
+};
+
+void say_end(const std::string& prefix, const NonlocalMeansResult& result, const Timings& seconds) {
+  std::string files = prefix + " + ";
+  for (const std::string& name : written_files)
+    if (has_meshes() || !is_mesh_name(name)) files += (files.ends_with(' ') ? "" : ", ") + name;
+  const std::string words = "nlmdenoise: done.\n  level set: changed by " +
+                            fixed_digits(result.mean_change_mm, 2) + " mm on average and " +
+                            fixed_digits(result.max_change_mm, 2) + " at most\n" +
+                            time_line({{"reading", seconds.reading},
+                                       {"denoising", seconds.denoising},
+                                       {"writing", seconds.writing}}) +
+                            written_line(files);
+  std::fputs(words.c_str(), stderr);
+}
+
 int run(int argc, char** argv) {
   DenoiseOptions o;
   po::variables_map found;
@@ -247,10 +267,12 @@ int run(int argc, char** argv) {
   print_warnings("nlmdenoise", input.warnings, o.quiet);
 
   write_outputs(outputs, grid, distance, result.level_set.to_host(ctx), inside, ctx.threads());
+  const double writing = watch.lap();
   write_surface_report(outputs.file("report.json"), ctx,
-                       {found, input, result, before, after, reading, denoising, watch.lap()});
+                       {found, input, result, before, after, reading, denoising, writing});
   stop_if_interrupted();
   outputs.commit();
+  if (!o.quiet) say_end(o.output, result, {reading, denoising, writing});
   return done;
 }
 

@@ -1,5 +1,9 @@
 #include <apps/atlas/atlas_report.h>
 
+#include <algorithm>
+
+#include <apps/closing_words.h>
+#include <apps/html.h>
 #include <apps/report_parts.h>
 
 namespace freeflow::apps {
@@ -46,7 +50,28 @@ ordered_json members_json(const AtlasReport& in) {
   return members;
 }
 
+ordered_json seconds_json(const AtlasTimings& seconds) {
+  return {{"reading", seconds.reading},
+          {"building", seconds.building},
+          {"labels", seconds.labels},
+          {"writing", seconds.writing}};
+}
+
 }  // namespace
+
+std::string closing_words(const AtlasReport& in, const std::string& files) {
+  std::vector<const AtlasMember*> present;
+  for (const AtlasMember& m : in.atlas.members)
+    if (m.failure.empty()) present.push_back(&m);
+  const AtlasMember& least = **std::ranges::min_element(present, {}, &AtlasMember::correlation);
+  ordered_json seconds = seconds_json(in.seconds);
+  if (in.seconds.transforms > 0) seconds["transforms"] = in.seconds.transforms;
+  return "atlas: the template of " + std::to_string(present.size()) + " subjects, by " +
+         std::to_string(in.atlas.rounds.size()) + " rounds.\n  shape: the last round moved it by " +
+         fixed_digits(in.atlas.rounds.back().change_voxels) + " voxels\n  match: correlation " +
+         fixed_digits(least.correlation) + " at least ('" + least.name + "')\n" +
+         time_line(seconds) + written_line(files);
+}
 
 void write_atlas_report(const std::string& path, const Context& ctx, const AtlasReport& in) {
   ordered_json json;
@@ -74,10 +99,7 @@ void write_atlas_report(const std::string& path, const Context& ctx, const Atlas
     for (const std::uint64_t label : in.labels->values) values.push_back(std::int64_t(label));
     json["labels"] = {{"subjects", in.labels->subjects}, {"values", values}};
   }
-  json["seconds"] = {{"reading", in.seconds.reading},
-                     {"building", in.seconds.building},
-                     {"labels", in.seconds.labels},
-                     {"writing", in.seconds.writing}};
+  json["seconds"] = seconds_json(in.seconds);
   json["memory_bytes"] = {{"peak_host", peak_host_bytes()},
                           {"peak_device", ctx.statistics().peak_bytes},
                           {"predicted_device", in.predicted_bytes}};

@@ -11,7 +11,7 @@
 namespace freeflow::apps {
 
 struct AtlasTimings {
-  double reading = 0, building = 0, labels = 0, writing = 0;
+  double reading = 0, building = 0, labels = 0, writing = 0, transforms = 0;
 };
 
 struct AtlasReport {
@@ -27,6 +27,10 @@ struct AtlasReport {
 
 /// Throws IoError.
 void write_atlas_report(const std::string& path, const Context& ctx, const AtlasReport& report);
+
+/// What atlas says when it has ended: rounds, the subject that is least like the template, times,
+/// and `files`, which were written.
+std::string closing_words(const AtlasReport& report, const std::string& files);
 
 /// A page that needs no other file. Throws IoError.
 void write_atlas_page(const std::string& path, Context& ctx, const AtlasReport& report);

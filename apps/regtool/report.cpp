@@ -72,6 +72,10 @@ CommonOptions images_of(const FinishedRun& run, const ReportOptions& o) {
   return images;
 }
 
+void say_where(const std::string& path, const ReportOptions& o) {
+  if (!o.run.quiet) std::fprintf(stderr, "regtool report: written: %s\n", path.c_str());
+}
+
 void write_registration(const ReportOptions& o) {
   const FinishedRun run = read_finished_run(o.prefix);
   const CommonOptions files = images_of(run, o);
@@ -104,6 +108,7 @@ void write_registration(const ReportOptions& o) {
   write_output(path, [&](const std::string& at) {
     write_page(at, registration_page(run.name, run.json, pictures));
   });
+  say_where(path, o);
 }
 
 void write_group(const ReportOptions& o) {
@@ -115,6 +120,7 @@ void write_group(const ReportOptions& o) {
     // The links start from where the page will be, not from where it is staged.
     write_page(at, group_page(group, title, path));
   });
+  say_where(path, o);
 }
 
 }  // namespace

@@ -61,7 +61,13 @@ class AtlasProgram : public ProgramTest {
 TEST_F(AtlasProgram, WritesWhatItPromises) {
   const Outcome o = run(atlas + images() + labels() + "-o new/a_ --transforms" + quick);
   ASSERT_EQ(o.status, 0) << o.err;
-  EXPECT_EQ(o.err + o.out, "");
+  EXPECT_EQ(o.out, "");
+  for (const char* words :
+       {"atlas: the template of 3 subjects, by 3 rounds.\n", "  match: correlation 0.9",
+        "  time: ", ", transforms ", "  written: new/a_template.nii.gz, mask.nii.gz, ",
+        ", three files of transforms per subject\n"})
+    EXPECT_NE(o.err.find(words), std::string::npos) << words << " in " << o.err;
+  EXPECT_EQ(lines_of(o.err).size(), 5u) << o.err;
   const auto report = nlohmann::json::parse(slurp(folder / "new/a_report.json"));
   EXPECT_EQ(report["program"], "atlas");
   EXPECT_EQ(report["rounds"].size(), 3u);
@@ -181,6 +187,7 @@ TEST_F(AtlasProgram, JacobiansArePositiveWhereTheSubjectIsLarger) {
 
 TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
   const std::string call = atlas + images() + quick + "-q";
+  EXPECT_EQ(run(call + " -o said_").err, "");
   const auto begin = std::chrono::steady_clock::now();
   ASSERT_EQ(run(call + " -o undisturbed_").status, 0);
   const double seconds =

@@ -63,6 +63,9 @@ TEST_F(Nlmdenoise, WritesWhatItPromises) {
   const Outcome o = run(nlmdenoise + " -i mask.nii.gz -o new/folder/a_");
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(o.out, "");
+  for (const char* words : {"nlmdenoise: done.\n  level set: changed by 0.",
+                            "  time: ", "  written: new/folder/a_ + sdf.nii.gz, mask.nii.gz, "})
+    EXPECT_NE(o.err.find(words), std::string::npos) << words << " in " << o.err;
   const auto r = report("new/folder/a_");
   EXPECT_EQ(r["program"], "nlmdenoise");
   EXPECT_EQ(r["input"]["kind"], "labels");

@@ -120,6 +120,8 @@ TEST_F(ReportPage, IsMadeFromAFinishedRun) {
   std::filesystem::create_directories(folder / "elsewhere");
   const Outcome o = run("cd elsewhere && " + regtool_report + "../out/a_ -o again.html");
   ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(run(regtool_report + "out/a_").err, "regtool report: written: out/a_report.html\n");
+  EXPECT_EQ(run(regtool_report + "out/a_ -q").err, "");
   const std::string again = page("elsewhere/again.html");
   EXPECT_NEAR(double(again.size()), double(there.size()), 0.02 * double(there.size()));
   EXPECT_EQ(again.substr(again.find("<header>"), 3000), there.substr(there.find("<header>"), 3000));
