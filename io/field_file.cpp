@@ -9,6 +9,7 @@
 #include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
+#include <freeflow/io/transforms/vector_spread.h>
 #include <freeflow/io/voxel_writer.h>
 
 namespace freeflow {
@@ -23,8 +24,10 @@ HostField read_nifti_field(const std::string& path) {
     fail_reading(path, "it is not a displacement field (x, y, z, 1, 3 with intent 1007)");
   if (header.intent_name.starts_with("NREG"))
     fail_reading(path,
-                 "it is a NiftyReg transform, whose vectors mean something else; convert it to an "
-                 "ITK displacement field");
+                 "it is a NiftyReg transform, whose vectors mean something else; read it as "
+                 "TransformFormat::niftyreg");
+  if (header.intent_name == "Mapping")
+    fail_reading(path, "it is named \"Mapping\", which is SPM's; read it as TransformFormat::spm");
   require_volume(path, header.extent());
   HostField field;
   field.geometry = nifti_geometry(header, field.warnings);
@@ -47,6 +50,17 @@ HostField read_other_field(const std::string& path, FileFormat format) {
     for (std::size_t component = 0; component < 3; ++component)
       field.planes[component * count + voxel] = read.values[3 * voxel + component];
   return field;
+}
+
+/// SPM's fields have the same shape and hold RAS positions, and a copy may have lost their name.
+/// `field` is in millimetres.
+void refuse_positions(const std::string& path, const HostField& field) {
+  const Eigen::Affine3d ras =
+      Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)) * field.geometry.index_to_world();
+  if (spread_of(field.geometry.extent, field.planes, ras).looks_like_positions())
+    fail_reading(path,
+                 "its vectors are positions, as SPM writes them, not displacements; read it as "
+                 "TransformFormat::spm");
 }
 
 }  // namespace
@@ -72,6 +86,7 @@ HostField read_displacement(const std::string& path) {
   const FileFormat format = format_to_read(path);
   HostField field =
       format == FileFormat::nifti ? read_nifti_field(path) : read_other_field(path, format);
+  refuse_positions(path, field);
   to_voxels(path, field);
   return field;
 }

@@ -26,8 +26,8 @@ struct HostField {
 /// message: throws IoError for a number that is not finite.
 void to_voxels(const std::string& path, HostField& field);
 
-/// Throws IoError when the file is unusable as read_image says, is no field of 3-vectors, or holds
-/// a number that is not finite.
+/// Throws IoError when the file is unusable as read_image says, is no field of 3-vectors, holds
+/// positions as SPM's and NiftyReg's do, or a number that is not finite.
 HostField read_displacement(const std::string& path);
 DisplacementField read_displacement(Context& ctx, const std::string& path);
 

@@ -10,6 +10,7 @@
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/transforms/host_transform.h>
+#include <freeflow/io/transforms/vector_spread.h>
 
 namespace freeflow {
 
@@ -79,18 +80,6 @@ HostField field_of_positions(const std::string& path, const Geometry& grid,
                              std::vector<std::string>& warnings);
 /// The positions of a map as such planes.
 std::vector<float> positions_of(const GridMap& map, bool ras);
-
-/// How much vectors vary, and how much once coordinates are taken off them (standard deviations
-/// over a sample of the voxels, relative to that of the coordinates): positions have a small
-/// `less_grid`, displacements a small `alone`.
-struct Spread {
-  double alone = 0, less_grid = 0;
-  bool looks_like_positions() const { return 2 * less_grid < alone; }
-  bool looks_like_displacements() const { return 2 * alone < less_grid; }
-};
-/// `coordinates`: what positions would be measured in, as a map of the voxel index.
-Spread spread_of(const Extent& extent, const std::vector<float>& planes,
-                 const Eigen::Affine3d& coordinates);
 
 /// The numbers of a text file, line by line; '#' begins a comment. Throws IoError when a word is no
 /// number, or not a finite one.

@@ -4,7 +4,6 @@
 #include <freeflow/io/transform_file.h>
 #include <freeflow/io/transforms/chain.h>
 #include <freeflow/io/transforms/hdf5.h>
-#include <freeflow/io/transforms/vector_nifti.h>
 
 namespace freeflow {
 
@@ -14,28 +13,14 @@ bool is_hdf5(const std::string& path) {
   return has_extension(path, ".h5") || has_extension(path, ".hdf5");
 }
 
-void refuse_positions(const std::string& path, const HostField& field) {
-  // SPM's fields have the same shape and hold RAS positions; in the units of `field`, voxels:
-  const Eigen::Affine3d to_world = field.geometry.index_to_world();
-  Eigen::Affine3d positions = swap_ras_lps() * to_world;
-  positions = Eigen::Affine3d(to_world.linear().inverse()) * positions;
-  if (spread_of(field.geometry.extent, field.planes, positions).looks_like_positions())
-    fail_reading(path,
-                 "its vectors are positions, as SPM writes them, not displacements; read it as "
-                 "TransformFormat::spm");
-}
-
 }  // namespace
 
 HostTransform read_itk(const std::string& path, const TransformContext& context) {
   size_of_readable_file(path);
   if (is_hdf5(path)) return read_hdf5(path, context.fixed);
-  if (is_nifti(path) && read_nifti_header(path).intent_name == "Mapping")
-    fail_reading(path, "it is named \"Mapping\", which is SPM's; read it as TransformFormat::spm");
   FileTransform read = read_transform(path, context.fixed);
   HostTransform transform;
   if (read.displacement) {
-    if (is_image_format(path)) refuse_positions(path, *read.displacement);
     transform.warnings = std::move(read.displacement->warnings);
     read.displacement->warnings.clear();
     transform.steps.emplace_back(std::move(*read.displacement));

@@ -116,5 +116,53 @@ TEST(FieldFile, RefusesWhatIsNoField) {
                InvalidArgument);
 }
 
+/// Planes of map(p) - p, or of map(p) in RAS, as ITK's and SPM's fields have them, in voxels.
+std::vector<float> planes_of(const Geometry& grid, const Eigen::Affine3d& map, bool positions) {
+  const std::size_t count = grid.extent.count();
+  std::vector<float> planes(3 * count);
+  std::size_t voxel = 0;
+  for (int z = 0; z < grid.extent.z; ++z)
+    for (int y = 0; y < grid.extent.y; ++y)
+      for (int x = 0; x < grid.extent.x; ++x, ++voxel) {
+        const Eigen::Vector3d p = grid.index_to_world() * Eigen::Vector3d(x, y, z);
+        const Eigen::Vector3d there = map * p;
+        const Eigen::Vector3d vector = positions
+                                           ? Eigen::Vector3d(-there.x(), -there.y(), there.z())
+                                           : Eigen::Vector3d(there - p);
+        const Eigen::Vector3d voxels = grid.world_to_index().linear() * vector;
+        for (std::size_t c = 0; c < 3; ++c)
+          planes[c * count + voxel] = float(voxels[Eigen::Index(c)]);
+      }
+  return planes;
+}
+
+TEST(FieldFile, PositionsAreRefusedAndLargeDisplacementsAreNot) {
+  const TemporaryFolder folder;
+  const Geometry grid = oblique_grid({20, 18, 9});
+  Eigen::Affine3d map = Eigen::Affine3d::Identity();
+  map.translation() = Eigen::Vector3d(4, -3, 2);
+  for (const std::string name : {"y_t1.nii", "y_t1.mha"}) {
+    write_displacement(folder / name, grid, planes_of(grid, map, true));
+    expect_io_error([&] { read_displacement(folder / name); }, {name, "positions, as SPM"});
+  }
+  // Named as SPM names them they need no look at the numbers.
+  write_displacement(folder / "named.nii", grid, std::vector<float>(3 * grid.extent.count()));
+  std::string bytes = read_bytes(folder / "named.nii");
+  std::memcpy(bytes.data() + 328, "Mapping", 7);
+  write_bytes(folder / "named.nii", bytes);
+  expect_io_error([&] { read_displacement(folder / "named.nii"); }, {"named.nii", "Mapping"});
+
+  std::vector<Eigen::Affine3d> large{map};
+  large[0].translation() *= 200;
+  for (const double scale : {0.1, 3.0}) large.emplace_back(Eigen::Scaling(scale));
+  for (const double angle : {1.5, 3.1})
+    for (int axis = 0; axis < 3; ++axis)
+      large.emplace_back(Eigen::AngleAxisd(angle, Eigen::Vector3d::Unit(axis)));
+  for (const Eigen::Affine3d& one : large) {
+    write_displacement(folder / "large.nii", grid, planes_of(grid, one, false));
+    EXPECT_NO_THROW(read_displacement(folder / "large.nii")) << one.matrix();
+  }
+}
+
 }  // namespace
 }  // namespace freeflow::test

@@ -274,7 +274,10 @@ TRANSFORMS = [
     ("far.nii", field(origin=(10000, 0, 0)), "covers 0 %"), ("metres.nii", field(1000), "another unit"), ("scalar.nii", nifti(), "scalar.nii"),
     ("nan.nii", field(NAN), "finite"), ("two.nii", nifti(components=2, value=lambda x, y, z: (x, y)), "two.nii"), ("cut.nii", field(cut=900), "file ends after"),
 ]
+SPM = nifti(lambda x, y, z: (2 * x - 10, 2 * y - 13, 2 * z - 11), components=3)  # where voxels of 2 mm go to, in RAS
 DAMAGED_TRANSFORMS = [
+    *(({name: data}, call, f"{name}|{words}") for call in (f"{FFDREG} --init {{}}", "regtool measure --field {}")
+      for name, data, words in (("y_f.nii", changed(SPM, 328, b"Mapping"), "SPM's"), ("lost.nii", SPM, "positions, as SPM writes them"))),
     *(({name: data}, f"{FFDREG} --init {{}}", f"{name}|{words}") for name, data, words in TRANSFORMS),
     *(({name: data}, "regtool apply -i m.nii -r f.nii -o out.nii -t {}", name) for name, data, _ in TRANSFORMS
       if name not in ("6.mat",)),
