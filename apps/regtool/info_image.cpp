@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include <apps/regtool/info.h>
+#include <freeflow/core/world_axes.h>
 #include <freeflow/io/image_file.h>
 
 namespace freeflow::apps {
@@ -15,17 +16,15 @@ namespace {
 /// and the largest angle between the two in degrees.
 std::string axis_letters(const Eigen::Matrix3d& direction, double& oblique_degrees) {
   constexpr char towards[3][2] = {{'L', 'R'}, {'P', 'A'}, {'S', 'I'}};
+  const Eigen::Matrix3d axes = nearest_world_axes(direction);
   std::string letters(3, '?');
-  Eigen::Matrix3d left = direction.cwiseAbs();
   oblique_degrees = 0;
-  for (int k = 0; k < 3; ++k) {
-    Eigen::Index row = 0, column = 0;
-    const double largest = left.maxCoeff(&row, &column);
-    letters[std::size_t(column)] = towards[row][direction(row, column) < 0];
-    oblique_degrees =
-        std::max(oblique_degrees, std::acos(std::min(1.0, largest)) * 180 / std::numbers::pi);
-    left.row(row).setConstant(-1);
-    left.col(column).setConstant(-1);
+  for (int axis = 0; axis < 3; ++axis) {
+    Eigen::Index row = 0;
+    axes.col(axis).cwiseAbs().maxCoeff(&row);
+    letters[std::size_t(axis)] = towards[row][axes(row, axis) < 0];
+    const double cosine = std::min(1.0, std::abs(direction(row, axis)));
+    oblique_degrees = std::max(oblique_degrees, std::acos(cosine) * 180 / std::numbers::pi);
   }
   return letters;
 }

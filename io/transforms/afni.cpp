@@ -5,6 +5,7 @@
 #include <numbers>
 #include <sstream>
 
+#include <freeflow/core/world_axes.h>
 #include <freeflow/io/transforms/chain.h>
 #include <freeflow/io/transforms/vector_nifti.h>
 
@@ -18,17 +19,13 @@ bool is_oblique(const Geometry& grid) {
   return smallest_cosine < std::cos(0.01 * std::numbers::pi / 180);
 }
 
-/// Where AFNI believes a point of an oblique image to be: each axis turned to the nearest of the
-/// world's, the first voxel's place kept. The identity for other images.
+/// Where AFNI believes a point of an oblique image to be: the axes turned to the nearest ones of
+/// the world, as nifti_mat44_to_orientation has them, the first voxel's place kept. The identity
+/// for other images.
 Eigen::Affine3d cardinal_of_real(const Geometry& grid) {
   if (!is_oblique(grid)) return Eigen::Affine3d::Identity();
   Geometry cardinal = grid;
-  cardinal.direction.setZero();
-  for (int axis = 0; axis < 3; ++axis) {
-    Eigen::Index nearest = 0;
-    grid.direction.col(axis).cwiseAbs().maxCoeff(&nearest);
-    cardinal.direction(nearest, axis) = grid.direction(nearest, axis) < 0 ? -1 : 1;
-  }
+  cardinal.direction = nearest_world_axes(grid.direction);
   return cardinal.index_to_world() * grid.world_to_index();
 }
 
@@ -98,6 +95,8 @@ void write_afni(const std::string& path, const HostTransform& transform,
     const Eigen::Affine3d affine = cardinal_or_identity(context.moving) *
                                    affine_to_write(path, transform) *
                                    cardinal_or_identity(context.fixed).inverse();
+    if (!affine.matrix().allFinite())
+      fail_writing(path, "the transform has numbers that are not finite");
     std::ostringstream text;
     text.imbue(std::locale::classic());
     text.precision(17);

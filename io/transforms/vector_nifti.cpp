@@ -79,6 +79,8 @@ void write_vectors(const std::string& path, const Geometry& grid, const std::vec
                    const VectorStyle& style) {
   if (!has_extension(path, ".nii.gz") && !has_extension(path, ".nii"))
     fail_writing(path, "fields of this format are written as .nii or .nii.gz");
+  if (!std::ranges::all_of(planes, [](float v) { return std::isfinite(v); }))
+    fail_writing(path, "the transform has numbers that are not finite");
   NiftiLayout layout;
   layout.dimensions = style.dimensions;
   layout.size[style.dimensions == 5 ? 1 : 0] = 3;

@@ -40,7 +40,7 @@ struct VectorStyle {
 };
 
 /// Planes of components (x fastest, component slowest) as float32, with equal sform and qform of
-/// code 1; .nii, or .nii.gz by the extension. Throws IoError.
+/// code 1; .nii, or .nii.gz by the extension. Throws IoError, for numbers that are not finite too.
 void write_vectors(const std::string& path, const Geometry& grid, const std::vector<float>& planes,
                    const VectorStyle& style);
 

@@ -10,6 +10,7 @@
 #include <freeflow/core/portable_math.h>
 #include <freeflow/core/reduce.h>
 #include <freeflow/core/volume.h>
+#include <freeflow/core/world_axes.h>
 
 #include "core/test_bodies.h"
 #include "support/devices.h"
@@ -40,6 +41,22 @@ TEST(Geometry, IndexMapGoesThroughTheWorld) {
   for (int r = 0; r < 3; ++r)
     EXPECT_NEAR(map.m[r][0] * 2 + map.m[r][1] * 3 + map.m[r][2] * 4 + map.m[r][3], expected[r],
                 1e-5);
+}
+
+TEST(Geometry, EachAxisRunsAlongAnotherOfTheWorlds) {
+  Eigen::Matrix3d permuted;
+  permuted << 0, 0, -1, 1, 0, 0, 0, 1, 0;
+  const Eigen::Matrix3d small =
+      Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 2, 3).normalized()).toRotationMatrix();
+  EXPECT_EQ(nearest_world_axes(small * permuted), permuted);
+  Eigen::Quaterniond turn = Eigen::Quaterniond::UnitRandom();
+  for (int i = 0; i < 1000; ++i, turn = Eigen::Quaterniond::UnitRandom()) {
+    const Eigen::Matrix3d direction = turn.toRotationMatrix();
+    const Eigen::Matrix3d axes = nearest_world_axes(direction);
+    EXPECT_EQ(axes.determinant(), 1) << direction;
+    // No turn is further than this from the nearest one of a cube to itself.
+    EXPECT_LT(Eigen::AngleAxisd(axes.transpose() * direction).angle(), 1.0966) << direction;
+  }
 }
 
 TEST(Geometry, RefusesWhatIsNoGrid) {

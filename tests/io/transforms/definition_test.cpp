@@ -154,6 +154,42 @@ TEST(Afni, RowsAreDicomMillimetresAndObliqueImagesAreTurned) {
   expect_io_error([&] { read_transform_file(path); }, {"a.aff12.1D", "2 rows"});
 }
 
+TEST(Afni, NoTwoAxesOfAStronglyObliqueImageAreTurnedToOne) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "a.aff12.1D";
+  const auto about = [](double degrees, int axis) {
+    return turned(Eigen::Vector3d::Unit(axis), degrees);
+  };
+  const Geometry plain = grid_of_rows(2);
+  Geometry strongly = plain;
+  const Eigen::Matrix3d turn = about(40, 2) * about(-20, 1) * about(25, 0);
+  strongly.direction = turn * plain.direction;
+  const TransformContext context{strongly, strongly, {}};
+  write_transform_file(path, TransformFormat::afni, chain_of({some_affine()}), context);
+  const HostTransform back = read_transform_file(path, {}, context);
+  EXPECT_LT(largest_difference(back, chain_of({some_affine()}), strongly), 1e-9);
+  // By the definition: voxel (3, 2, 1) is, to AFNI, along the axes that the turn began from.
+  write_bytes(path, "1 0 0 4 0 1 0 5 0 0 1 6\n");
+  const Eigen::Vector3d index(3, 2, 1);
+  expect_maps(read_transform_file(path, {}, {strongly, plain, {}}),
+              strongly.index_to_world() * index,
+              strongly.origin + plain.direction * index.cwiseProduct(plain.spacing) +
+                  Eigen::Vector3d(4, 5, 6));
+}
+
+TEST(Afni, NumbersThatAreNotFiniteAreNotWritten) {
+  const TemporaryFolder folder;
+  Eigen::Affine3d endless = some_affine();
+  endless.translation().y() = INFINITY;
+  const TransformContext context{grid_of_rows(2), grid_of_rows(2), {}};
+  for (const std::string name : {"a.aff12.1D", "warp.nii"})
+    expect_io_error(
+        [&] {
+          write_transform_file(folder / name, TransformFormat::afni, chain_of({endless}), context);
+        },
+        {name, "not finite"});
+}
+
 TEST(Afni, WarpsAreDicomDisplacements) {
   const TemporaryFolder folder;
   const std::string path = folder / "anat_WARP.nii";
