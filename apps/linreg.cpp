@@ -2,7 +2,6 @@
 #include <cstdio>
 
 #include <apps/device_images.h>
-#include <apps/field_names.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
@@ -131,7 +130,7 @@ std::function<void()> LinearRun::compute(Context& ctx, bool beside_others) {
   const LinearResult result = register_linear(ctx, images.fixed().prepared(),
                                               images.moving().prepared(), options_, &progress);
   progress.end_line();
-  print_warnings(program_.label, translated(result.warnings), common_);
+  print_warnings(program_.label, result.warnings, common_);
   print_warnings(program_.label, said_of_rotation(options_.initial, result.affine, inputs_),
                  common_);
   seconds_.linear = watch_.lap();

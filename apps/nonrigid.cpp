@@ -1,7 +1,6 @@
 #include <apps/nonrigid.h>
 
 #include <apps/device_images.h>
-#include <apps/field_names.h>
 #include <apps/memory_check.h>
 #include <apps/output_names.h>
 #include <apps/program.h>
@@ -157,11 +156,11 @@ std::function<void()> NonrigidRun::compute(Context& ctx, bool beside_others) {
       ctx, images.fixed().prepared(), images.moving().prepared(), options_, &progress);
   progress.end_line();
   if (result.linear) {
-    print_warnings(program_.label, translated(result.linear->warnings), common_);
+    print_warnings(program_.label, result.linear->warnings, common_);
     print_warnings(program_.label, said_of_rotation(start_.affine, result.linear->affine, inputs_),
                    common_);
   }
-  print_warnings(program_.label, translated(result.warnings), common_);
+  print_warnings(program_.label, result.warnings, common_);
   seconds_.linear = result.linear ? result.linear->seconds : 0;
   seconds_.nonrigid = result.nonrigid_seconds;
   seconds_.inverting = result.inverse_seconds;

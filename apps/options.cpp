@@ -2,6 +2,7 @@
 #include <apps/option_errors.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
+#include <apps/program.h>
 #include <apps/threads.h>
 
 #include <algorithm>
@@ -343,7 +344,7 @@ void print_warnings(const std::string& program, const std::vector<std::string>& 
                     bool quiet) {
   if (quiet) return;
   for (const std::string& warning : warnings)
-    std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), warning.c_str());
+    std::fprintf(stderr, "%s: warning: %s\n", program.c_str(), for_users(warning).c_str());
 }
 
 bool is_start_word(const std::string& text) {

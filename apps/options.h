@@ -113,7 +113,7 @@ struct Program {
   const boost::program_options::variables_map& found;
 };
 
-/// Warnings on stderr, unless quiet.
+/// Warnings on stderr, for users, unless quiet.
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings,
                     bool quiet);
 inline void print_warnings(const std::string& program, const std::vector<std::string>& warnings,

@@ -75,14 +75,6 @@ void cap_threads() {
   if (asked < 1 || asked > most_threads) omp_set_num_threads(omp_get_num_procs());
 }
 
-/// Names of files, and what files say, may hold what does something to a terminal.
-std::string for_users(const std::string& sentence) {
-  std::string text = without_staging(translated(sentence));
-  std::replace_if(
-      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
-  return text;
-}
-
 int fail(const std::string& name, const std::string& sentence, int status) {
   std::fprintf(stderr, "%s: %s\n", name.c_str(), sentence.c_str());
   return status;
@@ -118,6 +110,14 @@ bool cpu_is_supported() {
 }
 
 }  // namespace
+
+std::string for_users(const std::string& sentence) {
+  std::string text = without_staging(translated(sentence));
+  // Names of files, and what files say, may hold anything.
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  return text;
+}
 
 std::string command_line() {
   std::ifstream words("/proc/self/cmdline", std::ios::binary);

@@ -27,6 +27,10 @@ struct Interrupted : Cancelled {
   std::string left;
 };
 
+/// A sentence of the library as a user of the programs reads it: flags for fields, no hidden
+/// folders, nothing that does something to a terminal.
+std::string for_users(const std::string& sentence);
+
 /// Runs `work`, which returns an exit status, and turns its exceptions into a sentence on stderr
 /// and a status, 128 and its number for a signal that ended it. Installs the handlers of signals.
 int run_program(const std::string& name, const std::function<int()>& work);

@@ -1,6 +1,7 @@
 // regtool measure: how good a registration is, by labels, landmarks and the field itself.
 #include <cstdio>
 
+#include <apps/field_names.h>
 #include <apps/one_stream.h>
 #include <apps/options.h>
 #include <apps/program.h>
@@ -126,7 +127,7 @@ int regtool_measure(int argc, const char* const* argv) {
     take("field", measure_field(ctx, o, u, warnings));
     if (!o.inverse.empty()) take("inverse", measure_inverse(ctx, o, u, warnings));
   }
-  json["warnings"] = warnings;
+  json["warnings"] = translated(warnings);
   if (!o.output.empty())
     write_output(o.output, [&](const std::string& path) { write_json(path, json); });
   std::fputs(tables.c_str(), stdout);
