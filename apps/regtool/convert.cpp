@@ -99,8 +99,10 @@ int regtool_convert(int argc, const char* const* argv) {
     output = prefix + bids_transform(spaces, extension_of(target, chain));
     protect_inputs(output, protect, {""});
   }
-  write_output(
-      output, [&](const std::string& path) { write_transform_file(path, target, chain, context); });
+  write_output(output, [&](const std::string& path) {
+    const auto said = write_transform_file(path, target, chain, context);
+    chain.warnings.insert(chain.warnings.end(), said.begin(), said.end());
+  });
   print_warnings("regtool", chain.warnings, run.quiet);
   return done;
 }

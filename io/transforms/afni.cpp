@@ -33,6 +33,13 @@ Eigen::Affine3d cardinal_or_identity(const std::optional<Geometry>& grid) {
   return grid ? cardinal_of_real(*grid) : Eigen::Affine3d::Identity();
 }
 
+/// Of an affine without both images' geometries. done: taken, written.
+std::string between_afni_images(const std::string& path, const char* done) {
+  return "'" + path + "' is between images as AFNI sees them; " + done +
+         " as it stands, which is wrong if one of them is oblique (set TransformContext::fixed and "
+         "TransformContext::moving)";
+}
+
 HostTransform read_matrix(const std::string& path, const TransformContext& context) {
   const auto rows = read_number_rows(path);
   std::vector<double> numbers;
@@ -47,10 +54,7 @@ HostTransform read_matrix(const std::string& path, const TransformContext& conte
   transform.steps.emplace_back(cardinal_or_identity(context.moving).inverse() *
                                matrix_of(path, numbers) * cardinal_or_identity(context.fixed));
   if (!context.fixed || !context.moving)
-    transform.warnings.push_back(
-        "'" + path +
-        "' is between images as AFNI sees them; taken as it stands, which is wrong if one of them "
-        "is oblique (set TransformContext::fixed and TransformContext::moving)");
+    transform.warnings.push_back(between_afni_images(path, "taken"));
   return transform;
 }
 
@@ -87,6 +91,12 @@ HostTransform read_afni(const std::string& path, const TransformContext& context
                                                            planes[2 * count + voxel]));
       }));
   return transform;
+}
+
+std::vector<std::string> said_of_written_afni(const std::string& path,
+                                              const TransformContext& context) {
+  if (is_nifti(path) || (context.fixed && context.moving)) return {};
+  return {between_afni_images(path, "written")};
 }
 
 void write_afni(const std::string& path, const HostTransform& transform,

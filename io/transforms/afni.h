@@ -9,6 +9,9 @@ namespace freeflow {
 
 /// As read_transform_file and write_transform_file.
 HostTransform read_afni(const std::string& path, const TransformContext& context);
+/// Of what was written without both geometries, a sentence.
+std::vector<std::string> said_of_written_afni(const std::string& path,
+                                              const TransformContext& context);
 void write_afni(const std::string& path, const HostTransform& transform,
                 const TransformContext& context);
 

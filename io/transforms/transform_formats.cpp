@@ -151,9 +151,12 @@ HostTransform read_transform_file(const std::string& path, std::optional<Transfo
   return transform;
 }
 
-void write_transform_file(const std::string& path, TransformFormat format,
-                          const HostTransform& transform, const TransformContext& context) {
+std::vector<std::string> write_transform_file(const std::string& path, TransformFormat format,
+                                              const HostTransform& transform,
+                                              const TransformContext& context) {
   entry(format).write(path, transform, context);
+  if (format == TransformFormat::afni) return said_of_written_afni(path, context);
+  return {};
 }
 
 }  // namespace freeflow

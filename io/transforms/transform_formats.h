@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <freeflow/io/transforms/host_transform.h>
 
@@ -54,8 +55,10 @@ HostTransform read_transform_file(const std::string& path,
 
 /// Writes a matrix or a field by the extension. A chain that the file cannot hold exactly throws
 /// IoError; InvalidArgument as for reading. What is written maps points within the grid of the
-/// chain's field as the chain does; beyond it every program has a rule of its own.
-void write_transform_file(const std::string& path, TransformFormat format,
-                          const HostTransform& transform, const TransformContext& context = {});
+/// chain's field as the chain does; beyond it every program has a rule of its own. Returns
+/// sentences for the user: what could not be known.
+std::vector<std::string> write_transform_file(const std::string& path, TransformFormat format,
+                                              const HostTransform& transform,
+                                              const TransformContext& context = {});
 
 }  // namespace freeflow

@@ -42,5 +42,15 @@ TEST_F(RegtoolTransforms, AWarningNamesOptions) {
   expect_warning(" convert -t g.aff12.1D --to itk -o x.txt", "(set --fixed and --moving)");
 }
 
+TEST_F(RegtoolTransforms, AffinesForAfniNeedTheImages) {
+  expect_warning(" convert -t a.mat --to afni -o x.aff12.1D",
+                 "'x.aff12.1D' is between images as AFNI sees them; written as it stands");
+  const Outcome o = run(regtool +
+                        " convert -t a.mat --to afni -o y.aff12.1D --fixed f.nii.gz "
+                        "--moving f.nii.gz");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(o.err, "");
+}
+
 }  // namespace
 }  // namespace freeflow
