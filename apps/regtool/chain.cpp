@@ -6,6 +6,7 @@
 
 #include <apps/bids.h>
 #include <apps/help.h>
+#include <apps/naming_convert.h>
 #include <apps/option_errors.h>
 #include <apps/program.h>
 #include <apps/regtool/chain_memory.h>
@@ -98,10 +99,13 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
     // Behind an affine points lie in another space, whose grid nobody names.
     if (std::ranges::any_of(chain.transforms, has_affine)) here.fixed.reset();
     if (one.inverse) std::swap(here.fixed, here.moving);
-    chain.transforms.push_back(read_transform_file(one.path, {}, here));
+    // Commands to which no reference was named have an option for it.
+    const auto taken = images.reference ? TransformsTaken::any : TransformsTaken::any_with_fixed;
+    chain.transforms.push_back(read_naming_convert(
+        one.path, taken, [&] { return read_transform_file(one.path, {}, here); }));
     check_values(one.path, chain.transforms.back());
-    const std::vector<std::string>& said = chain.transforms.back().warnings;
-    warnings.insert(warnings.end(), said.begin(), said.end());
+    for (const std::string& said : chain.transforms.back().warnings)
+      warnings.push_back(naming_convert(one.path, said, taken));
   }
   if (images.image) warn_of_missing_affine(chain.listed, warnings);
   if (images.reference && images.image &&

@@ -45,7 +45,8 @@ void add_options(po::options_description& options, MeasureOptions& o) {
       ("frame", po::value(&o.frame)->default_value(o.frame)->value_name("lps|ras|voxel"),
        "of the landmarks: mm along ITK's or NIfTI's axes, or voxels counted from 0")  //
       ("fixed", po::value(&o.fixed)->value_name("IMAGE"),
-       "whose voxels --frame voxel counts for the fixed points")                               //
+       "whose voxels --frame voxel counts for the fixed points, and on whose grid control points "
+       "are evaluated; without --frame voxel for splines alone")                               //
       ("moving", po::value(&o.moving)->value_name("IMAGE"), "and for the moving ones")         //
       ("per-point", po::bool_switch(&o.per_point), "write each landmark's error to the JSON")  //
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),
@@ -85,8 +86,8 @@ void check(const MeasureOptions& o) {
   const bool images = !o.fixed.empty() && !o.moving.empty();
   require(o.frame != "voxel" || images,
           "--frame voxel needs the images whose voxels are counted: --fixed IMAGE --moving IMAGE");
-  require(o.frame == "voxel" || (o.fixed.empty() && o.moving.empty()),
-          "--fixed and --moving are for --frame voxel");
+  const bool idle = !o.moving.empty() || (!o.fixed.empty() && o.transforms.empty());
+  require(o.frame == "voxel" || !idle, "--fixed and --moving are for --frame voxel");
   require(!o.per_point || (points && !o.output.empty()),
           "--per-point needs landmarks, and -o OUT.json for what it writes");
 }

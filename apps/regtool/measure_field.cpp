@@ -1,4 +1,5 @@
 // regtool measure: a displacement field by itself, and against its inverse.
+#include <apps/naming_convert.h>
 #include <apps/regtool/measured.h>
 #include <apps/report.h>
 #include <freeflow/evaluation/field_quality.h>
@@ -9,7 +10,8 @@ namespace freeflow::apps {
 
 DisplacementField read_field(Context& ctx, const std::string& option, const std::string& path,
                              std::vector<std::string>& warnings) {
-  const FileTransform file = read_transform(path);
+  const FileTransform file =
+      read_naming_convert(path, TransformsTaken::itk, [&] { return read_transform(path); });
   require(file.displacement.has_value(), option + " '" + path + "' holds no displacement field");
   require(file.affine.isApprox(Eigen::Affine3d::Identity()),
           option + " '" + path +

@@ -35,8 +35,18 @@ constexpr const char* moving_frame =
 constexpr const char* fixed_frame =
     "FSL's millimetres count from a corner of the fixed image, so its geometry must be known";
 
+/// Where neither is known one sentence names both.
+void need_an_image(const TransformContext& context, const std::string& path) {
+  require(
+      context.fixed || context.moving,
+      "'" + path +
+          "' needs TransformContext::fixed and TransformContext::moving: FSL's millimetres count "
+          "from corners of both images, so their geometries must be known");
+}
+
 HostTransform read_flirt(const std::string& path, const TransformContext& context) {
   const Eigen::Affine3d moving_to_fixed = read_matrix_text(path);
+  need_an_image(context, path);
   const Geometry& fixed = need(context.fixed, path, "fixed", fixed_frame);
   const Geometry& moving = need(context.moving, path, "moving", moving_frame);
   HostTransform transform;
@@ -120,6 +130,7 @@ void require_reference(const std::string& path, const VectorNifti& file, const G
 /// x; at voxel j where the spacing is 1. The sform is the inverse of a linear part that is added.
 HostTransform read_coefficients(const std::string& path, const VectorNifti& file,
                                 const TransformContext& context) {
+  need_an_image(context, path);
   const Geometry& fixed = need(context.fixed, path, "fixed",
                                "its coefficients are evaluated on the fixed image's grid");
   const Geometry& moving = need(context.moving, path, "moving", moving_frame);

@@ -1,4 +1,5 @@
 // What the programs say of other programs' transforms, in words that a user of theirs can act on.
+#include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
 
@@ -17,7 +18,9 @@ class RegtoolTransforms : public ProgramTest {
   void SetUp() override {
     ProgramTest::SetUp();
     const Geometry grid = oblique_geometry({12, 14, 16}, {1.5, 2, 2.5});
-    write_image(path("f.nii.gz"), grid, std::vector<float>(grid.extent.count(), 1));
+    std::vector<float> voxels(grid.extent.count());
+    for (std::size_t i = 0; i < voxels.size(); ++i) voxels[i] = float(i % 97);
+    write_image(path("f.nii.gz"), grid, voxels);
     write_affine(path("a.mat"), Eigen::Affine3d::Identity(), Eigen::Vector3d::Zero());
     text("g.aff12.1D", "1 0 0 4 0 1 0 5 0 0 1 6\n");
     text("p.csv", "1,2,3\n");
@@ -50,6 +53,75 @@ TEST_F(RegtoolTransforms, AffinesForAfniNeedTheImages) {
                         "--moving f.nii.gz");
   EXPECT_EQ(o.status, 0);
   EXPECT_EQ(o.err, "");
+}
+
+/// What a command that lacks convert's options says: the call of convert, which then mends it.
+class ConvertIsNamed : public RegtoolTransforms {
+ protected:
+  void SetUp() override {
+    RegtoolTransforms::SetUp();
+    const Geometry grid = oblique_geometry({12, 14, 16}, {1.5, 2, 2.5});
+    write_displacement(path("u.nii.gz"), grid, field_planes(grid.extent, [](int x, int y, int z) {
+                         return wave(x, y, z, 1);
+                       }));
+    const std::string both = regtool + " convert --fixed f.nii.gz --moving f.nii.gz ";
+    for (const char* call :
+         {"-t a.mat --to fsl -o flirt.mat", "-t u.nii.gz --to fsl -o fnirt.nii.gz",
+          "-t u.nii.gz --to mrtrix -o mrtrix.nii.gz", "-t u.nii.gz --to niftyreg -o nreg.nii.gz",
+          "-t a.mat --to freesurfer -o a.lta"})
+      ASSERT_EQ(run(both + call).status, 0);
+  }
+  static std::string convert(const std::string& file, const std::string& options) {
+    return "regtool convert -t '" + file + "' --from " + options + " --to itk -o OUT";
+  }
+};
+
+TEST_F(ConvertIsNamed, ByCommandsWithoutTheMovingImage) {
+  for (const std::string file : {"flirt.mat", "fnirt.nii.gz"}) {
+    const std::string mend =
+        "must be known; convert it first: " + convert(file, "fsl --fixed FIXED --moving MOVING");
+    for (std::string call :
+         {" points -i p.csv -o out.csv --direction fixed-to-moving", " invert -o out.nii.gz",
+          " compose -r f.nii.gz -o out.nii.gz", " jacobian -r f.nii.gz -o out.nii.gz",
+          " measure --fixed-points p.csv --moving-points p.csv"})
+      expect_refusal(run(regtool + call.append(" -t ").append(file)), mend);
+  }
+  ASSERT_EQ(run(regtool + " convert -t 'fnirt.nii.gz' --from fsl --fixed f.nii.gz --moving "
+                          "f.nii.gz --to itk -o itk.nii.gz")
+                .status,
+            0);
+  EXPECT_EQ(run(regtool + " invert -t itk.nii.gz -o inverse.nii.gz").status, 0);
+}
+
+TEST_F(ConvertIsNamed, ByCommandsWithoutAFormat) {
+  const std::string mend = "transform it is (FSL, MRtrix, SPM, AFNI); convert it first: " +
+                           convert("mrtrix.nii.gz", "FORMAT");
+  for (std::string call : {" points -i p.csv -o out.csv --direction fixed-to-moving",
+                           " apply -i f.nii.gz -r f.nii.gz -o out.nii.gz"})
+    expect_refusal(run(regtool + call.append(" -t mrtrix.nii.gz")), mend);
+  expect_refusal(run(regtool + " convert -t mrtrix.nii.gz --to itk -o out.nii.gz"),
+                 "name the format with --from");
+}
+
+TEST_F(ConvertIsNamed, ByWarnings) {
+  expect_warning(" points -i p.csv -o q.csv --direction fixed-to-moving -t g.aff12.1D",
+                 "is wrong if one of them is oblique; convert it first: " +
+                     convert("g.aff12.1D", "afni --fixed FIXED --moving MOVING"));
+}
+
+TEST_F(ConvertIsNamed, NotWhereAnOptionGivesTheFixedImage) {
+  std::string spline =
+      "#Insight Transform File V1.0\n#Transform 0\nTransform: BSplineTransform_double_3_3\n"
+      "Parameters:";
+  for (int i = 0; i < 192; ++i) spline += " 0";
+  text("s.txt", spline + "\nFixedParameters: 4 4 4 0 0 0 9 9 9 1 0 0 0 1 0 0 0 1\n");
+  const std::string measure = " measure --fixed-points p.csv --moving-points p.csv -t s.txt ";
+  expect_refusal(run(regtool + measure), "'s.txt' needs --fixed: ");
+  EXPECT_EQ(run(regtool + measure + "--fixed f.nii.gz").status, 0);
+  expect_refusal(run(regtool + " measure --field nreg.nii.gz"), convert("nreg.nii.gz", "niftyreg"));
+  expect_refusal(run(regtool + " measure --field s.txt"),
+                 "evaluated on the fixed image's grid; convert it first: " +
+                     convert("s.txt", "itk --fixed FIXED"));
 }
 
 }  // namespace
