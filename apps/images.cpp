@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <future>
 #include <limits>
 #include <numbers>
 
 #include <apps/kept_images.h>
+#include <apps/naming_convert.h>
 #include <apps/regtool/chain_checks.h>
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/transform_file.h>
@@ -189,6 +191,10 @@ void check_start(const std::string& path, const FileTransform& start, const Inpu
 
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs) {
   FileTransform start;
+  std::error_code none;
+  const auto place = std::filesystem::symlink_status(init[0], none).type();
+  require(is_start_word(init[0]) || place != std::filesystem::file_type::not_found,
+          "--init '" + init[0] + "': there is no such file, nor is it moments, center or identity");
   if (init[0] == "center") {
     start.affine.translation() =
         inputs.moving_image().geometry.center() - inputs.fixed_image().geometry.center();
@@ -196,14 +202,18 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
     start.affine.translation() = center_of_mass(inputs.moving_image(), inputs.moving_mask) -
                                  center_of_mass(inputs.fixed_image(), inputs.fixed_mask);
   } else if (init[0] != "identity") {
-    start = read_transform(init[0], inputs.fixed_image().geometry);
+    start = read_naming_convert(init[0], TransformsTaken::itk, [&] {
+      return read_transform(init[0], inputs.fixed_image().geometry);
+    });
   }
   if (init.size() == 2) {
     require(start.displacement.has_value(),
             "--init '" + init[0] +
                 "' is no displacement field: list the field first, then the affine, as "
                 "antsApplyTransforms takes them");
-    start.affine = read_affine(init[1]) * start.affine;
+    const Eigen::Affine3d after =
+        read_naming_convert(init[1], TransformsTaken::itk, [&] { return read_affine(init[1]); });
+    start.affine = after * start.affine;
   }
   if (start.displacement) {
     check_start(init[0], start, inputs);

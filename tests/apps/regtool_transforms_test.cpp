@@ -109,6 +109,22 @@ TEST_F(ConvertIsNamed, ByWarnings) {
                      convert("g.aff12.1D", "afni --fixed FIXED --moving MOVING"));
 }
 
+TEST_F(ConvertIsNamed, ForWhatIsNoStart) {
+  const std::string call = program_path("linreg") + " -f f.nii.gz -m f.nii.gz -o out_ --init ";
+  const std::string images = " --fixed FIXED --moving MOVING";
+  const auto refused = [&](const std::string& file, const std::string& options) {
+    expect_refusal(run(call + file), convert(file, options));
+    expect_refusal(run(call + "u.nii.gz --init " + file), convert(file, options));
+  };
+  refused("flirt.mat", "fsl" + images);
+  refused("a.lta", "freesurfer" + images);
+  refused("g.aff12.1D", "afni" + images);
+  expect_refusal(run(call + "nreg.nii.gz"), convert("nreg.nii.gz", "niftyreg"));
+  expect_refusal(run(call + "mrtrix.nii.gz"), convert("mrtrix.nii.gz", "FORMAT" + images));
+  expect_refusal(run(call + "momnets"),
+                 "'momnets': there is no such file, nor is it moments, center or identity");
+}
+
 TEST_F(ConvertIsNamed, NotWhereAnOptionGivesTheFixedImage) {
   std::string spline =
       "#Insight Transform File V1.0\n#Transform 0\nTransform: BSplineTransform_double_3_3\n"
