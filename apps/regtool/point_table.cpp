@@ -1,9 +1,14 @@
 #include <apps/regtool/point_table.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
+#include <iomanip>
+#include <optional>
+#include <utility>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
@@ -11,28 +16,106 @@
 
 namespace freeflow::apps {
 
+namespace {
+
+using Cells = std::vector<std::string>;
+
+Cells split(const std::string& line, char separator) {
+  Cells cells(1);
+  for (const char c : line)
+    if (c == separator)
+      cells.emplace_back();
+    else
+      cells.back().push_back(c);
+  return cells;
+}
+
+std::string bare(const std::string& cell) {
+  const auto first = cell.find_first_not_of(" \t\"");
+  if (first == std::string::npos) return {};
+  return cell.substr(first, cell.find_last_not_of(" \t\"") - first + 1);
+}
+
+std::optional<double> number(const std::string& cell) {
+  std::string text = bare(cell);
+  if (text.starts_with('+')) text.erase(0, 1);
+  double value = NAN;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
+  return value;
+}
+
+std::optional<Eigen::Vector3d> point(const Cells& cells, const PointTable& table) {
+  Eigen::Vector3d p;
+  for (int a = 0; a < 3; ++a) {
+    if (table.columns[a] >= cells.size()) return {};
+    const std::optional<double> value = number(cells[table.columns[a]]);
+    if (!value) return {};
+    p[a] = *value;
+  }
+  return p;
+}
+
+/// Names begin with a letter; what begins like a number may be a point gone wrong.
+bool are_names(const Cells& cells) {
+  return std::all_of(cells.begin(), cells.end(), [](const std::string& cell) {
+    const std::string name = bare(cell);
+    return name.empty() || (std::isalpha(static_cast<unsigned char>(name[0])) != 0 &&
+                            name != "nan" && name != "inf" && name != "NaN" && name != "Inf");
+  });
+}
+
+/// Of x, y and z; the first three where those are called otherwise, as px, py, pz or base_i,
+/// base_j, base_k.
+std::optional<std::array<std::size_t, 3>> columns(Cells names) {
+  for (std::string& name : names) {
+    name = bare(name);
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](unsigned char c) { return char(std::tolower(c)); });
+  }
+  std::array<std::size_t, 3> found{};
+  for (int a = 0; a < 3; ++a)
+    found[a] = std::size_t(std::find(names.begin(), names.end(), std::string(1, "xyz"[a])) -
+                           names.begin());
+  const auto lacks = std::count(found.begin(), found.end(), names.size());
+  if (lacks == 0) return found;
+  if (lacks < 3 || names.size() < 3) return {};
+  for (int a = 0; a < 3; ++a)
+    if (names[a].find_first_of(std::string{"xyz"[a], "ijk"[a]}) == std::string::npos) return {};
+  return {{0, 1, 2}};
+}
+
+}  // namespace
+
 PointTable read_points(const std::string& path) {
   size_of_readable_file(path);
   std::ifstream file(path);
   if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
   PointTable table;
   std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
+  bool first = true;
+  for (int at = 1; std::getline(file, line); ++at) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (at == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // an editor's mark of UTF-8
     if (line.empty() || line[0] == '#') continue;
-    double x = NAN, y = NAN, z = NAN;
-    int used = 0;
-    const bool point = std::sscanf(line.c_str(), " %lf , %lf , %lf%n", &x, &y, &z, &used) == 3 &&
-                       std::isfinite(x + y + z);
-    if (!point && number == 1) {
+    if (first && line.find(',') == std::string::npos && line.find('\t') != std::string::npos)
+      table.separator = '\t';
+    Cells cells = split(line, table.separator);
+    if (std::exchange(first, false) && are_names(cells)) {
+      const auto named = columns(cells);
+      if (!named)
+        throw IoError("cannot read '" + path + "': line " + std::to_string(at) +
+                      " is neither a point nor names of columns x, y and z");
       table.names = line;
+      table.columns = *named;
       continue;
     }
-    if (!point)
-      throw IoError("cannot read '" + path + "': line " + std::to_string(number) +
-                    " does not begin with three numbers x,y,z");
-    table.points.emplace_back(x, y, z);
-    table.rest.push_back(line.substr(std::size_t(used)));
+    const std::optional<Eigen::Vector3d> p = point(cells, table);
+    if (!p)
+      throw IoError("cannot read '" + path + "': line " + std::to_string(at) +
+                    " has no three numbers x,y,z, separated by commas or tabs");
+    table.points.push_back(*p);
+    table.cells.push_back(std::move(cells));
   }
   if (table.points.empty()) throw IoError("cannot read '" + path + "': it holds no point");
   return table;
@@ -41,13 +124,17 @@ PointTable read_points(const std::string& path) {
 void write_points(const std::string& path, const PointTable& table) {
   std::ofstream file(path);
   if (!file) fail_writing(path, errno);
+  file << std::fixed << std::setprecision(6);
   if (!table.names.empty()) file << table.names << '\n';
-  for (std::size_t i = 0; i < table.points.size(); ++i) {
-    const Eigen::Vector3d& p = table.points[i];
-    char numbers[100];
-    std::snprintf(numbers, sizeof numbers, "%.6f,%.6f,%.6f", p.x(), p.y(), p.z());
-    file << numbers << table.rest[i] << '\n';
-  }
+  for (std::size_t i = 0; i < table.points.size(); ++i)
+    for (std::size_t c = 0; c < table.cells[i].size(); ++c) {
+      const auto axis = std::find(table.columns.begin(), table.columns.end(), c);
+      if (axis == table.columns.end())
+        file << table.cells[i][c];
+      else
+        file << table.points[i][axis - table.columns.begin()];
+      file << (c + 1 < table.cells[i].size() ? table.separator : '\n');
+    }
   file.close();
   if (!file) fail_cut_short(path);
 }

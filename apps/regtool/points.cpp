@@ -110,7 +110,8 @@ int regtool_points(int argc, const char* const* argv) {
   po::options_description options("Options");
   options.add_options()  //
       ("input,i", po::value(&o.input)->value_name("IN.csv|MESH"),
-       "points, x,y,z a line, or a mesh (.ply .stl .obj .vtk, in builds with VTK)")  //
+       "points, x,y,z a line or in columns of these names, or a mesh (.ply .stl .obj .vtk, in "
+       "builds with VTK)")  //
       ("output,o", po::value(&o.output)->value_name("OUT.csv|MESH"),
        "the same lines or faces, mapped; a mesh in the format of the extension")  //
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),

@@ -153,6 +153,38 @@ TEST_F(RegtoolPoints, ATexturedObjKeepsItsVertices) {
   expect_refusal(points("-i word.obj" + mesh), "line 2");
 }
 
+TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
+  const Eigen::Affine3d shift(Eigen::Translation3d(1, -2, 3));
+  write_affine(path("shift.mat"), shift, Eigen::Vector3d::Zero());
+  const auto mapped = [&](const std::string& table) {
+    text("in.csv", table);
+    const Outcome o = points("-i in.csv -o there.csv --direction fixed-to-moving -t shift.mat");
+    return o.status == 0 ? slurp(folder / "there.csv") : o.err;
+  };
+  EXPECT_EQ(mapped("label,x,y,z\n1,10,20,30\n"), "label,x,y,z\n1,11.000000,18.000000,33.000000\n");
+  EXPECT_EQ(mapped("# made by hand\nz, Y ,\"x\",comment\r\n30,20,+10,a \"b\"\r\n"),
+            "z, Y ,\"x\",comment\n33.000000,18.000000,11.000000,a \"b\"\n");
+  EXPECT_EQ(mapped("x\ty\tz\tname\n10\t20\t30\tan,apex\n"),
+            "x\ty\tz\tname\n11.000000\t18.000000\t33.000000\tan,apex\n");
+  EXPECT_EQ(mapped("\xEF\xBB\xBF"
+                   "10,20,30\n"),
+            "11.000000,18.000000,33.000000\n");
+  EXPECT_EQ(mapped("base_i,base_j,base_k\n10,20,30\n"),
+            "base_i,base_j,base_k\n11.000000,18.000000,33.000000\n");
+  const std::string far = mapped("1e300,20,30\n");
+  EXPECT_EQ(std::count(far.begin(), far.end(), ','), 2) << far;
+  for (const std::string first : {"1O,20,30", "nan,20,30", "10;20;30", "10,20"}) {
+    text("in.csv", first + "\n1,2,3\n");
+    expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
+                   "line 1 has no three");
+  }
+  for (const std::string names : {"label,px,py,pz", "x,y,depth", "points of the left lobe"}) {
+    text("in.csv", names + "\n1,2,3,4\n");
+    expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
+                   "names of columns x, y and z");
+  }
+}
+
 TEST_F(RegtoolPoints, MeshesInVoxelsTurnWithTheGrid) {
   if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
   Geometry left = plain_geometry({12, 12, 12});

@@ -8,7 +8,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   const std::string path = fuzz::input_file("x.csv", bytes, count);
   fuzz::reads([&] {
     const apps::PointTable table = apps::read_points(path);
-    fuzz::expect(table.points.size() == table.rest.size(), "a line of text for each point");
+    fuzz::expect(table.points.size() == table.cells.size(), "a line of text for each point");
     for (const Eigen::Vector3d& point : table.points)
       fuzz::expect(point.allFinite(), "points are finite");
   });
