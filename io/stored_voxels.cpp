@@ -34,7 +34,7 @@ std::uint64_t to_label(const std::string& path, T value) {
     constexpr double most = 9007199254740992;  // beyond, not every integer is a double
     if (!(std::abs(double(value)) <= most) || std::nearbyint(value) != value)
       fail_reading(path, "a voxel of it is no integer (" + std::to_string(value) +
-                             "), so it is no label image; take another interpolation");
+                             "), so it is no label image; give one whose voxels are integers");
   }
   return std::uint64_t(std::int64_t(value));  // extends the sign; no change of unsigned ones
 }

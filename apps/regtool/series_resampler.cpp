@@ -1,7 +1,9 @@
 #include <apps/regtool/series_resampler.h>
 
 #include <cmath>
+#include <limits>
 #include <memory>
+#include <sstream>
 
 #include <apps/program.h>
 #include <freeflow/core/error.h>
@@ -35,6 +37,22 @@ bool looks_like_labels(const std::vector<float>& values, int row) {
   return several && double(alike) > 0.8 * double(pairs);
 }
 
+/// 0 is the default and goes with all.
+void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std::string& to) {
+  std::ostringstream given;
+  given << "--fill " << fill;
+  require(!as_labels || fill == std::nearbyint(fill),
+          given.str() + " is no label; give an integer");
+  if (fill == 0 || !is_integer(out.stored_type)) return;
+  with_stored_type(out.stored_type, [&](auto one) {
+    using Limits = std::numeric_limits<decltype(one)>;
+    const double stored = std::nearbyint((fill - out.intercept) / out.slope);
+    require(stored >= double(Limits::min()) && stored <= double(Limits::max()),
+            given.str() + " does not fit into the voxels of '" + to +
+                "'; give another value, or a type that holds it by --type");
+  });
+}
+
 }  // namespace
 
 void SeriesResampler::run(SeriesReader& reader, const std::string& from, const std::string& to,
@@ -53,6 +71,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   nonfinite_ = 0;
   mixes_labels_ = false;
   const SeriesLayout out = output_of(in);
+  check_fill(o_.fill, as_labels_, out, to);
   const auto writer = std::make_shared<SeriesWriter>(to, out, ctx_.threads());
   for (auto planes = reader.read(); !planes.empty(); planes = reader.read()) {
     stop_if_interrupted();

@@ -57,7 +57,7 @@ COMMON = [  # of ffdreg, fluidreg and linreg
     ("--bids a_b:c", "--bids"), ("--init moments --init center", "--init"), ("--fixed-mask missing.nii", "missing.nii"),
     ("--moving-mask missing.nii", "missing.nii"), ("--init missing.mat", "missing.mat"), ("--init missing.h5", "missing.h5"),
     ("--init f.xyz", "f.xyz"), ("--config missing.ini", "missing.ini"), ("--compress 10", "--compress must lie between 0"),
-    ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warp", "add report to it"),
+    ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warped", "add report to it"),
     ("--threads %value%", "'%value%'"), ("--no%original_token%", "%original_token%"),  # Boost's own placeholders
 ]
 PREFIXES = [(f"-o out{end}", "ends as a file's name, but is the prefix of several files: -o out_")
@@ -101,6 +101,8 @@ CALLS = [
     *options("regtool apply", ("", "-i IMAGE"), ("-i m.nii", "-r IMAGE"), ("-i m.nii -r f.nii", "name one for each"),
              ("-i m.nii -r f.nii -o out.nii out2.nii", "name one for each"), ("-i m.nii m.nii -r f.nii -o out.nii out.nii", "twice")),
     *options(APPLY, ("--interpolation sinc", "--interpolation 'sinc'"), ("--type int128", "--type 'int128'"), ("--fill x", "fill"),
+             ("--fill nan --type int16", "--fill nan does not fit"), ("--fill -1 --type uint8", "--fill -1 does not fit"),
+             ("--fill -5.5 --interpolation labels", "--fill -5.5 is no label"), ("--fill nan --interpolation labels", "is no label"),
              ("-t missing.mat", "missing.mat"), ("-t [a.txt,2]", "[FILE,1]"), ("-t [a.txt", "[a.txt"), ("-t m.nii", "m.nii"),
              ("--threads=-2", "--threads"), ("--device cuda:99", "cuda"), ("--nonsense", "nonsense"), ("stray", "--help"), ("--bids", "--bids"),
              ("--threads=%value%", "'%value%'")),
