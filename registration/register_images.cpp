@@ -164,6 +164,7 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
             find_start(ctx, fixed, moving, nonrigid, options, observer);
         if (start) take_start(ctx, *start, fixed.geometry(), nonrigid);
         RegistrationResult result = run_model(ctx, fixed, moving, nonrigid, observer);
+        if (linear) result.overlap_before = linear->overlap_before;
         result.linear = std::move(linear);
         if (start) result.start = std::move(start->record);
         return result;

@@ -32,8 +32,8 @@ struct RegistrationResult {
   JacobianStatistics jacobian;
   UnfoldResult unfolding;          ///< folds that were taken out after the optimisation
   UnfoldResult inverse_unfolding;  ///< the same of the inverse
-  double overlap_before = 0,
-         overlap_after = 0;  ///< share of the fixed voxels that fall on moving ones
+  /// share of the fixed voxels that fall on moving ones, before the first stage and at the end
+  double overlap_before = 0, overlap_after = 0;
   std::vector<LevelRecord> levels;
   std::vector<std::string> warnings;  ///< sentences for the user: folds left, nothing gained; those
                                       ///< of the linear stage are in `linear`

@@ -59,6 +59,8 @@ TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
         },
         model);
     EXPECT_FALSE(nonrigid.linear.has_value());
+    EXPECT_EQ(r.overlap_before, first.overlap_before) << "before the first stage";
+    EXPECT_NEAR(nonrigid.overlap_before, first.overlap_after, 0.05) << "which stands for itself";
     EXPECT_EQ(r.displacement.to_host(ctx), nonrigid.displacement.to_host(ctx));
   }
 }
