@@ -26,8 +26,11 @@ void RegistrationRun::read() {
   for (const std::string& warning : idle_options(common_, program_.found))
     inputs_.warnings.push_back(warning);
   take_start();
-  warn_of_folder(common_.output, inputs_.warnings);
-  warn_of_older_outputs(common_, names_, inputs_.warnings);
+  // Of the folder, not of the registration: the report judges that.
+  std::vector<std::string> of_places;
+  warn_of_folder(common_.output, of_places);
+  warn_of_older_outputs(common_, names_, of_places);
+  print_warnings(program_.label, of_places, common_);
   seconds_.reading = watch_.lap();
   stop_if_interrupted();
 }

@@ -106,6 +106,8 @@ TEST_F(Fluidreg, CompressionChangesTheFilesAndNotWhatTheyHold) {
             std::filesystem::file_size(path("c1_1Warp.nii.gz")));
   const Outcome left = run(fluidreg + images + "-o c0_" + quick);
   EXPECT_NE(left.err.find("of an earlier run"), std::string::npos) << left.err;
+  EXPECT_EQ(slurp(path("c0_report.json")).find("of an earlier run"), std::string::npos)
+      << "which says nothing of this run's result";
 }
 
 TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {

@@ -208,6 +208,8 @@ TEST(VerdictOf, FollowsTheFigures) {
   EXPECT_EQ(judged("/overlap_fraction/after", 0.4).grade, Grade::bad);
   EXPECT_EQ(judged("/overlap_fraction/after", 0.7).grade, Grade::look);
   EXPECT_EQ(judged("/similarity/after", 1.09).grade, Grade::bad);
+  EXPECT_EQ(judged("/similarity/after", 1.094).grade, Grade::bad);
+  EXPECT_EQ(judged("/similarity/after", 1.096).grade, Grade::look) << "an image with itself";
   EXPECT_EQ(judged("/similarity/after", 1.1001).grade, Grade::look);
   EXPECT_EQ(judged("/jacobian/sd_log", 0.6).grade, Grade::look);
   EXPECT_EQ(judged("/inverse_residual_voxels/mean", 0.2).grade, Grade::look);
