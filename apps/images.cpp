@@ -51,6 +51,21 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
                      ", which counts as not measured; --background names another value");
 }
 
+/// Options that leave nothing of an image, or find nothing to do.
+void check_intensities(const CommonOptions& o, Inputs& inputs) {
+  const IntensityOptions asked = intensity_options(o);
+  bool found = false;
+  for (const auto* side : {&inputs.fixed, &inputs.moving})
+    for (const InputImage& channel : *side) {
+      require(!asked.clip || !leaves_nothing(channel.voxels, *asked.clip),
+              "--clip " + o.clip + " leaves one value of '" + channel.file +
+                  "', all of whose voxels lie to one side of it; give the range of the object");
+      found = found || (asked.background && holds(channel.voxels, *asked.background));
+    }
+  if (asked.background && !found)
+    inputs.warnings.push_back("--background " + o.background + " is the value of no voxel");
+}
+
 using ImageReader = std::function<HostImage(const std::string&)>;
 
 /// The channels of an image, the first of which says on which grid the others lie.
@@ -115,6 +130,7 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   };
   for (const auto* side : {&inputs.fixed, &inputs.moving})
     for (const InputImage& channel : *side) keep_warnings(channel.voxels);
+  check_intensities(o, inputs);
   for (auto* side : {&inputs.fixed, &inputs.moving})
     for (InputImage& channel : *side) leave_padding_out(channel, inputs.warnings);
   if (inputs.fixed_mask) keep_warnings(*inputs.fixed_mask);

@@ -70,6 +70,15 @@ std::optional<float> find_padding(const HostImage& image) {
   return alone && frequent ? std::optional(least) : std::nullopt;
 }
 
+bool holds(const HostImage& image, float value) {
+  return std::ranges::find(image.voxels, value) != image.voxels.end();
+}
+
+bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip) {
+  return std::ranges::none_of(image.voxels, [&](float v) { return v > clip.first; }) ||
+         std::ranges::none_of(image.voxels, [&](float v) { return v < clip.second; });
+}
+
 void prepare_intensities(HostImage& image, const IntensityOptions& options) {
   const auto& [background, clip] = options;
   for (float& v : image.voxels) {

@@ -24,6 +24,12 @@ float smallest_value(const HostImage& image);
 /// -1500, of a share of the voxels, 400 and more below all others. Nothing where there is none.
 std::optional<float> find_padding(const HostImage& image);
 
+/// Whether a voxel has this value.
+bool holds(const HostImage& image, float value);
+
+/// Whether a clip leaves one value, as all voxels lie to one side of it.
+bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip);
+
 /// The voxels as a registration takes them: without the background (NaN), the others clipped.
 void prepare_intensities(HostImage& image, const IntensityOptions& options);
 

@@ -91,7 +91,10 @@ LinearOptions library_options(const LinregOptions& o) {
 
 void check(const CommonOptions& o) {
   require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
-  require(!parse_outputs(o.outputs).lattice, lattice_is_of_ffdreg);
+  const OutputChoice outputs = parse_outputs(o.outputs);
+  require(!outputs.lattice, lattice_is_of_ffdreg);
+  require(!(outputs.warp || outputs.inverse) || o.outputs.find("all") != std::string::npos,
+          "--outputs warp and inverse are of ffdreg and fluidreg: linreg writes no field");
   require(o.field_factor == 1, "--field-factor is of ffdreg and fluidreg: linreg writes no field");
   require(o.start == CommonOptions{}.start,
           "--start is of ffdreg and fluidreg; linreg's is --init");

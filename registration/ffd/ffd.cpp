@@ -12,12 +12,20 @@ namespace freeflow {
 
 namespace {
 
+double asked_mm(const Geometry& fixed, const ControlSpacing& spacing) {
+  return spacing.in_mm ? spacing.value : spacing.value * fixed.spacing.minCoeff();
+}
+
 /// Control spacing on the finest level, mm per axis: never below two voxels, where the spline could
 /// follow single voxels.
 Eigen::Vector3d finest_spacing(const Geometry& fixed, const ControlSpacing& spacing) {
-  const double mm = spacing.in_mm ? spacing.value : spacing.value * fixed.spacing.minCoeff();
+  const double mm = asked_mm(fixed, spacing);
   return fixed.spacing.cwiseMax(0).unaryExpr(
       [mm](double voxel) { return std::max(mm, 2 * voxel); });
+}
+
+bool closer_than_the_least(const Geometry& fixed, const ControlSpacing& spacing) {
+  return asked_mm(fixed, spacing) < 2 * fixed.spacing.minCoeff() * (1 - 1e-6);
 }
 
 /// How often the lattice is halved along each axis after each level.
@@ -124,6 +132,10 @@ class FfdRun : public LevelLoop {
     SplineSampler(ctx_, lattice_, fixed_.geometry())
         .evaluate(ctx_, lattice_.view(), result.displacement.view());
     result.unfolding = unfold(ctx_, result.displacement, {}, stop);
+    if (closer_than_the_least(fixed_.geometry(), options_.spacing))
+      result.warnings.push_back(
+          "control points lie two voxels apart, the least there is; FfdOptions::spacing asks for "
+          "less");
     if (!options_.with_control_points) return;
     result.control_points = std::move(lattice_);
     if (result.unfolding.voxels_before > 0)

@@ -283,6 +283,15 @@ TEST_F(Ffdreg, NanVoxelsCountAsOutsideAndAreNamed) {
     ASSERT_TRUE(std::isfinite(v));
 }
 
+TEST_F(Ffdreg, AControlSpacingBelowTheLeastIsSaid) {
+  const std::string call = ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --iterations 1 --spacing ";
+  const Outcome close = run(call + "1vox"), least = run(call + "2vox");
+  EXPECT_NE(close.err.find("two voxels apart, the least there is; --spacing asks for less"),
+            std::string::npos)
+      << close.err;
+  EXPECT_EQ(least.err.find("--spacing"), std::string::npos) << least.err;
+}
+
 TEST_F(Ffdreg, CtrlCLeavesNothing) {
   write("big.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(p, 50); });
   write("big2.nii.gz", {96, 96, 90}, [](const Eigen::Vector3d& p) { return head(0.9 * p, 50); });

@@ -109,6 +109,16 @@ TEST_F(Intensities, BadWordsAreRefused) {
     expect_refusal(run(linreg + " -f f.nii -m f.nii -o out_ " + wrong), "is not");
 }
 
+TEST_F(Intensities, WhatLeavesNothingOrDoesNothingIsSaid) {
+  write("f.nii", {20, 20, 20}, truth(), 0);
+  const std::string call = linreg + " -f f.nii -m f.nii --search gradient ";
+  for (const char* beyond : {"--clip 50000,60000", "--clip -60000,-50000"})
+    expect_refusal(run(call + "-o out_ " + beyond), "leaves one value of 'f.nii'");
+  const Outcome o = run(call + "-o a_ --background 12345");
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("--background 12345 is the value of no voxel"), std::string::npos) << o.err;
+}
+
 TEST_F(Intensities, ASlabIsRegisteredWhicheverImageItIs) {
   write("head.nii", {40, 40, 40}, Eigen::Affine3d::Identity(), 0);
   write("slab.nii", {40, 40, 3}, truth(), 0);  // 7.5 % of the head's slices, moved by 3 mm

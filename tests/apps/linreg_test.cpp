@@ -192,6 +192,8 @@ TEST_F(Linreg, RefusesUnusableCalls) {
                  "trilinear");
   expect_refusal(run(linreg + images + " --levels 0"), "levels");
   expect_refusal(run(linreg + images + " -s nim"), "nmi");
+  for (const std::string field : {"warp", "inverse", "warped,warp"})
+    expect_refusal(run(linreg + images + " --outputs " + field), "linreg writes no field");
   expect_refusal(run(linreg + images + " --init missing.mat"), "missing.mat");
   Eigen::Affine3d mirror = Eigen::Affine3d::Identity();
   mirror.linear()(0, 0) = -1;
