@@ -116,38 +116,46 @@ void check_spacing(const std::string& path, const Fields& fields, const std::str
                            std::to_string(axes) + " numbers");
 }
 
-/// MetaIO copies names, and the values of some fields, into 255 bytes, takes no more than blanks
-/// from the ends of both, and sizes what follows by the NDims read until then.
-void check_metaimage_field(const std::string& path, const Fields& fields, const std::string& name,
-                           const std::string& value) {
-  constexpr std::size_t longest = 254;
-  if (name.size() > longest)
-    fail_reading(path, "its header is damaged: a line begins with no field's name");
-  for (const char* copied : {"Comment", "ObjectType", "ObjectSubType", "Name", "AcquisitionDate"})
-    if (trimmed(name) == copied && value.size() > longest)
-      fail_reading(path, "its " + std::string(copied) + " has " + std::to_string(value.size()) +
-                             " characters; a MetaImage takes " + std::to_string(longest));
-  if (trimmed(name) == "NDims" && fields.contains("NDims"))
-    fail_reading(path, "its header is damaged: NDims stands there twice");
+bool is_text(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c == '\t' || std::iscntrl(c) == 0; });
 }
 
-/// Text, and the end that other systems give a line.
-bool is_line_of_text(const std::string& line) {
-  const auto is_text = [](unsigned char c) { return c == '\t' || std::iscntrl(c) == 0; };
-  return std::all_of(line.begin(), line.end() - (line.ends_with('\r') ? 1 : 0), is_text);
+/// As MetaIO takes a value: without the blanks before it and the end that other systems give a
+/// line.
+std::string without_blanks(std::string text) {
+  if (text.ends_with('\r')) text.pop_back();
+  return text.substr(std::min(text.find_first_not_of(" \t"), text.size()));
+}
+
+/// A line of a MetaImage's header. MetaIO copies names, and the values of some fields, into 255
+/// bytes, takes no more than blanks from the ends of both, and sizes what follows by the NDims read
+/// until then.
+void add_metaimage_field(const std::string& path, const std::string& line, Fields& fields) {
+  constexpr std::size_t longest = 254;
+  const auto equals = line.find('=');
+  if (equals == std::string::npos) fail_reading(path, "it is not a MetaImage");
+  const std::string before = line.substr(0, equals), name = trimmed(before),
+                    value = trimmed(line.substr(equals + 1)),
+                    bare = without_blanks(line.substr(equals + 1));
+  if (before.size() > longest || !is_text(before))
+    fail_reading(path, "its header is damaged: a line begins with no field's name");
+  for (const char* copied : {"Comment", "ObjectType", "ObjectSubType", "Name", "AcquisitionDate"})
+    if (name == copied && value.size() > longest)
+      fail_reading(path, "its " + name + " has " + std::to_string(value.size()) +
+                             " characters; a MetaImage takes " + std::to_string(longest));
+  if (name == "ElementDataFile" && !is_text(bare))
+    fail_reading(path, "its header is damaged: the file of its voxels is '" + bare + "'");
+  if (name == "NDims" && fields.contains(name))
+    fail_reading(path, "its header is damaged: NDims stands there twice");
+  fields[name] = value;
 }
 
 DeclaredData declared_by_metaimage(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
   Fields fields;
-  for (std::string line; !fields.contains("ElementDataFile") && next_line(in, path, line);) {
-    const auto equals = line.find('=');
-    if (equals == std::string::npos || !is_line_of_text(line))
-      fail_reading(path, "it is not a MetaImage");
-    const std::string name = line.substr(0, equals), value = trimmed(line.substr(equals + 1));
-    check_metaimage_field(path, fields, name, value);
-    fields[trimmed(name)] = value;
-  }
+  for (std::string line; !fields.contains("ElementDataFile") && next_line(in, path, line);)
+    add_metaimage_field(path, line, fields);
   for (const char* name : {"NDims", "DimSize", "ElementType", "ElementDataFile"})
     if (!fields.contains(name))
       fail_reading(path, fields.size() < 3 ? "it is not a MetaImage"

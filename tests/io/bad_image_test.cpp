@@ -194,9 +194,9 @@ TEST(BadImage, MetaImageFieldsThatMetaIOHasNoRoomFor) {
   expect_refused(folder / "twice.mha", {"NDims stands there twice"});
   write_bytes(folder / "control.mha",
               meta + "ElementDataFile\v = LOCAL\n" + std::string(300, 'n') + " = 1\n" + data);
-  expect_refused(folder / "control.mha", {"not a MetaImage"});
+  expect_refused(folder / "control.mha", {"no field's name"});
   write_bytes(folder / "control.mha", meta + "ElementDataFile = \r\rLOCAL\nabcdefgh");
-  expect_refused(folder / "control.mha", {"not a MetaImage"});
+  expect_refused(folder / "control.mha", {"the file of its voxels is '??LOCAL'"});
   write_bytes(folder / "crlf.mha", "Comment = as on Windows\r\n" + meta + data);
   EXPECT_EQ(read_image(folder / "crlf.mha").voxels.at(1), float('b'));
 }
