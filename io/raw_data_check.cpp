@@ -141,8 +141,8 @@ void add_metaimage_field(const std::string& path, const std::string& line, Field
   if (before.size() > longest || !is_text(before))
     fail_reading(path, "its header is damaged: a line begins with no field's name");
   for (const char* copied : {"Comment", "ObjectType", "ObjectSubType", "Name", "AcquisitionDate"})
-    if (name == copied && value.size() > longest)
-      fail_reading(path, "its " + name + " has " + std::to_string(value.size()) +
+    if (name == copied && bare.size() > longest)
+      fail_reading(path, "its " + name + " has " + std::to_string(bare.size()) +
                              " characters; a MetaImage takes " + std::to_string(longest));
   if (name == "ElementDataFile" && !is_text(bare))
     fail_reading(path, "its header is damaged: the file of its voxels is '" + bare + "'");

@@ -190,6 +190,8 @@ TEST(BadImage, MetaImageFieldsThatMetaIOHasNoRoomFor) {
   expect_refused(folder / "comment.mha", {"Comment has 255 characters", "takes 254"});
   write_bytes(folder / "comment.mha", "Comment = " + std::string(254, 'c') + "\n" + meta + data);
   EXPECT_EQ(read_image(folder / "comment.mha").voxels.at(1), float('b'));
+  write_bytes(folder / "comment.mha", "Comment = " + std::string(255, '\v') + "\n" + meta + data);
+  expect_refused(folder / "comment.mha", {"Comment has 255 characters"});
   write_bytes(folder / "twice.mha", "NDims = 300\n" + meta + data);
   expect_refused(folder / "twice.mha", {"NDims stands there twice"});
   write_bytes(folder / "control.mha",
