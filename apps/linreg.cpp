@@ -91,10 +91,7 @@ LinearOptions library_options(const LinregOptions& o) {
 
 void check(const CommonOptions& o) {
   require(o.linear == CommonOptions{}.linear, "--linear is of ffdreg; linreg takes --dof");
-  const OutputChoice outputs = parse_outputs(o.outputs);
-  require(!outputs.lattice, lattice_is_of_ffdreg);
-  require(!(outputs.warp || outputs.inverse) || o.outputs.find("all") != std::string::npos,
-          "--outputs warp and inverse are of ffdreg and fluidreg: linreg writes no field");
+  require(!parse_outputs(o.outputs).lattice, lattice_is_of_ffdreg);
   require(o.field_factor == 1, "--field-factor is of ffdreg and fluidreg: linreg writes no field");
   require(o.start == CommonOptions{}.start,
           "--start is of ffdreg and fluidreg; linreg's is --init");
@@ -109,7 +106,17 @@ class LinearRun : public RegistrationRun {
   std::function<void()> compute(Context& ctx, bool beside_others) override;
 
  private:
-  void take_start() override { options_.initial = initial_affine(common_.init, inputs_); }
+  void take_start() override {
+    options_.initial = initial_affine(common_.init, inputs_);
+    const OutputChoice asked = parse_outputs(common_.outputs);
+    const bool all = asked.warp && asked.inverse && asked.warped && asked.inverse_warped;
+    if ((asked.warp || asked.inverse) && !all)
+      print_warnings(
+          program_.label,
+          {"--outputs warp and inverse are fields, and linreg writes none; the affine is "
+           "written in any case"},
+          common_);
+  }
 
   LinearOptions options_;
 };

@@ -192,8 +192,6 @@ TEST_F(Linreg, RefusesUnusableCalls) {
                  "trilinear");
   expect_refusal(run(linreg + images + " --levels 0"), "levels");
   expect_refusal(run(linreg + images + " -s nim"), "nmi");
-  for (const std::string field : {"warp", "inverse", "warped,warp"})
-    expect_refusal(run(linreg + images + " --outputs " + field), "linreg writes no field");
   expect_refusal(run(linreg + images + " --init missing.mat"), "missing.mat");
   Eigen::Affine3d mirror = Eigen::Affine3d::Identity();
   mirror.linear()(0, 0) = -1;
@@ -203,6 +201,14 @@ TEST_F(Linreg, RefusesUnusableCalls) {
   expect_refusal(run(linreg + " -f f.nii.gz -o out_ -m constant.nii.gz"), "constant", 1);
   std::filesystem::copy(folder / "m.nii.gz", folder / "w_Warped.nii.gz");
   expect_refusal(run(linreg + " -f f.nii.gz -m w_Warped.nii.gz -o w_"), "also an input");
+}
+
+TEST_F(Linreg, OutputsThatItHasNotAreSaid) {
+  const std::string call = linreg + " -f f.nii.gz -m m.nii.gz -o a_ --search gradient --outputs ";
+  const Outcome field = run(call + "warp,report"), all = run(call + "all");
+  EXPECT_NE(field.err.find("linreg writes none"), std::string::npos) << field.err;
+  EXPECT_EQ(all.err.find("linreg writes none"), std::string::npos) << all.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "a_0GenericAffine.mat"));
 }
 
 TEST_F(Linreg, HelpNamesTheOptions) {

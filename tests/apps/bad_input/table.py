@@ -57,7 +57,7 @@ COMMON = [  # of ffdreg, fluidreg and linreg
     ("--bids a_b:c", "--bids"), ("--init moments --init center", "--init"), ("--fixed-mask missing.nii", "missing.nii"),
     ("--moving-mask missing.nii", "missing.nii"), ("--init missing.mat", "missing.mat"), ("--init missing.h5", "missing.h5"),
     ("--init f.xyz", "f.xyz"), ("--config missing.ini", "missing.ini"), ("--compress 10", "--compress must lie between 0"),
-    ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warped", "add report to it"),
+    ("--compress=-1", "--compress must lie between 0"), ("--report xml", "--report 'xml'"), ("--report html --outputs warp", "add report to it"),
     ("--threads %value%", "'%value%'"), ("--no%original_token%", "%original_token%"),  # Boost's own placeholders
 ]
 PREFIXES = [(f"-o out{end}", "ends as a file's name, but is the prefix of several files: -o out_")
