@@ -37,7 +37,7 @@ struct AtlasOptions {
   std::vector<int> rounds = {2, 4};
   /// A resolution's rounds end when the mean deformation changes by less than this from a round to
   /// the next, on average over the template's mask, in its smallest voxel sides; 0: never.
-  double enough_voxels = 0.02;
+  double enough_voxels = 0.05;
   /// Share of the mean deformation by which a round moves the template's shape.
   double shape_step = 1;
   AtlasStatistic statistic = AtlasStatistic::mean;

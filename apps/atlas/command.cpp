@@ -80,7 +80,7 @@ po::options_description scheme_of_command(AtlasCommand& o) {
        "at most so many rounds, coarse to fine: the last at full resolution, those before at "
        "voxels "
        "twice as large each")  //
-      ("enough", po::value(&o.enough)->default_value(o.enough, "0.02")->value_name("VOX"),
+      ("enough", po::value(&o.enough)->default_value(o.enough, "0.05")->value_name("VOX"),
        "a resolution's rounds end when the mean deformation changes by less; 0: never")  //
       ("model", shown(o.model)->value_name("flow|ffd"), "the nonrigid model")            //
       ("symmetric", po::bool_switch(&o.symmetric),
