@@ -126,8 +126,9 @@ TEST_F(Intensities, ASlabIsRegisteredWhicheverImageItIs) {
   for (const char* name : {"slab.nii", "thin.nii"})
     for (const bool moving : {false, true}) {
       const std::string slab(name), f = moving ? "head.nii" : slab, m = moving ? slab : "head.nii";
-      const Outcome o =
-          run(linreg + " -f " + f + " -m " + m + " -o out_ --dof 6 --search gradient -q");
+      std::string call = linreg;
+      call.append(" -f ").append(f).append(" -m ").append(m);
+      const Outcome o = run(call.append(" -o out_ --dof 6 --search gradient -q"));
       EXPECT_EQ(o.status, 0) << f << " <- " << m << ": " << o.err;
     }
 }
