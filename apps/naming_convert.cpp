@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include <apps/shell_word.h>
 #include <freeflow/io/transforms/transform_formats.h>
 
 namespace freeflow::apps {
@@ -24,7 +25,7 @@ std::string foreign_format(const std::string& path) {
 
 std::string command(const std::string& path, const std::string& from, bool with_images,
                     bool with_vectors) {
-  std::string text = "regtool convert -t '" + path + "' --from " + from;
+  std::string text = "regtool convert -t " + shell_word(path) + " --from " + from;
   if (with_images) text += from == "itk" ? " --fixed FIXED" : " --fixed FIXED --moving MOVING";
   if (with_vectors) text += " --vectors displacements|positions";
   return text + " --to itk -o OUT";

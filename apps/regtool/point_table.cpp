@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include <apps/table.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/write_error.h>
@@ -91,12 +92,12 @@ PointTable read_points(const std::string& path) {
   size_of_readable_file(path);
   std::ifstream file(path);
   if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
+  skip_byte_order_mark(file);
   PointTable table;
   std::string line;
   bool first = true;
   for (int at = 1; std::getline(file, line); ++at) {
     if (line.ends_with('\r')) line.pop_back();
-    if (at == 1 && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);  // an editor's mark of UTF-8
     if (line.empty() || line[0] == '#') continue;
     if (first && line.find(',') == std::string::npos && line.find('\t') != std::string::npos)
       table.separator = '\t';

@@ -72,7 +72,7 @@ class ConvertIsNamed : public RegtoolTransforms {
       ASSERT_EQ(run(both + call).status, 0);
   }
   static std::string convert(const std::string& file, const std::string& options) {
-    return "regtool convert -t '" + file + "' --from " + options + " --to itk -o OUT";
+    return "regtool convert -t " + file + " --from " + options + " --to itk -o OUT";
   }
 };
 
