@@ -102,9 +102,16 @@ exit {status}
             self.run_check("--part", "suites")
             self.assertEqual(self.run_check("--part", "memcheck")[0], 0)
             self.assertIn("1 tests, memcheck of 1", self.run_check("--status")[1])
+            self.program("deform", [("b", "passed")])
+            self.run_check("--part", "memcheck", "--suite", "deform")
+            self.assertIn("1 tests, memcheck of 2", self.run_check("--status")[1])
+            self.program("deform", [])
+            self.assertEqual(self.run_check("--part", "memcheck", "--suite", "deform")[0], 1)
+            self.assertIn("deform: memcheck: * ran no test", self.run_check("--status")[1])
+            self.program("deform", [("b", "passed")])
             with mock.patch.dict(os.environ, {"ERRORS": "3"}):
                 self.assertEqual(self.run_check("--part", "memcheck")[0], 1)
-            self.assertIn("memcheck core: 3 errors", self.run_check("--status")[1])
+            self.assertIn("core: memcheck: 3 errors", self.run_check("--status")[1])
             self.run_check("--part", "memcheck", kernels={"a.cu": "2"})
         self.assertEqual(json.loads(self.record.read_text())["suites"], {})
 
