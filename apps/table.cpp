@@ -4,7 +4,10 @@
 #include <array>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <optional>
 #include <string_view>
+#include <utility>
 
 #include <freeflow/io/file_checks.h>
 
@@ -12,18 +15,59 @@ namespace freeflow::apps {
 
 namespace {
 
-std::vector<std::string> cells_of(const std::string& line) {
-  std::vector<std::string> cells(1);
-  for (const char c : line)
-    if (c == '\t')
-      cells.emplace_back();
-    else
-      cells.back() += c;
-  for (std::string& cell : cells) {
-    while (cell.ends_with(' ')) cell.pop_back();
-    cell.erase(0, std::min(cell.find_first_not_of(' '), cell.size()));
+/// Without the blanks around it.
+std::string without_blanks(std::string cell) {
+  while (cell.ends_with(' ')) cell.pop_back();
+  cell.erase(0, std::min(cell.find_first_not_of(' '), cell.size()));
+  return cell;
+}
+
+/// What stands in quotes, where a quote within is doubled, and the place behind them and what
+/// separates it from the next cell; nothing where it does not end there.
+std::optional<std::pair<std::string, std::size_t>> quoted_cell(const std::string& line,
+                                                               std::size_t at, char separator) {
+  std::string text;
+  for (++at; at < line.size(); ++at) {
+    const bool doubled = line.compare(at, 2, "\"\"") == 0;
+    if (line[at] == '"' && !doubled) {
+      const std::size_t next = line.find_first_not_of(' ', at + 1);
+      if (next == std::string::npos) return std::pair{text, line.size()};
+      return line[next] == separator ? std::optional(std::pair{text, next}) : std::nullopt;
+    }
+    text += line[at];
+    if (doubled) ++at;
   }
-  return cells;
+  return std::nullopt;
+}
+
+std::vector<std::string> cells_of(const std::string& line, char separator) {
+  std::vector<std::string> cells;
+  for (std::size_t at = 0;; ++at) {
+    const std::size_t begin = line.find_first_not_of(' ', at);
+    const auto quoted = begin < line.size() && line[begin] == '"'
+                            ? quoted_cell(line, begin, separator)
+                            : std::nullopt;
+    const std::size_t end =
+        quoted ? quoted->second : std::min(line.find(separator, at), line.size());
+    cells.push_back(quoted ? quoted->first : without_blanks(line.substr(at, end - at)));
+    at = end;
+    if (at >= line.size()) return cells;
+  }
+}
+
+/// Names of columns hold none of these.
+char separator_of(const std::string& names) {
+  for (const char c : {'\t', ';'})
+    if (names.find(c) != std::string::npos) return c;
+  return names.find(',') != std::string::npos ? ',' : '\t';
+}
+
+/// The next line from `at` on, which moves behind its end: of Unix, Windows or an old Macintosh.
+std::string next_line(const std::string& text, std::size_t& at) {
+  const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+  std::string line = text.substr(at, end - at);
+  at = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
+  return line;
 }
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
@@ -74,24 +118,38 @@ void skip_byte_order_mark(std::ifstream& file) {
   file.seekg(0);
 }
 
-std::vector<TableRow> read_table(const std::string& path, const TableColumns& columns) {
+std::vector<TableLine> table_lines(const std::string& path) {
   size_of_readable_file(path);
-  std::ifstream file(path);
+  std::ifstream file(path, std::ios::binary);
   skip_byte_order_mark(file);
-  std::vector<std::string> names;
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
+    throw IoError("cannot read '" + path + "': it is text in UTF-16; save it as UTF-8");
+  std::vector<TableLine> lines;
+  char separator = '\t';
+  std::size_t at = 0;
+  for (int number = 1; at < text.size(); ++number) {
+    const std::string line = next_line(text, at);
+    if (line.starts_with('#')) continue;
+    if (lines.empty()) separator = separator_of(line);
+    std::vector<std::string> cells = cells_of(line, separator);
+    const std::size_t named = lines.empty() ? 0 : lines[0].cells.size();
+    while (cells.size() > named && cells.back().empty()) cells.pop_back();
+    if (std::ranges::any_of(cells, [](const std::string& cell) { return !cell.empty(); }))
+      lines.push_back({number, std::move(cells)});
+  }
+  return lines;
+}
+
+std::vector<TableRow> read_table(const std::string& path, const TableColumns& columns) {
+  const std::vector<TableLine> lines = table_lines(path);
   std::vector<TableRow> rows;
-  std::string line;
-  for (int number = 1; std::getline(file, line); ++number) {
-    if (line.ends_with('\r')) line.pop_back();
-    if (line.find_first_not_of(" \t") == std::string::npos || line.starts_with('#')) continue;
-    const std::string place = "'" + path + "' line " + std::to_string(number);
-    const std::vector<std::string> cells = cells_of(line);
-    if (names.empty()) {
-      check_columns(place, cells, columns);
-      names = cells;
-    } else {
-      rows.push_back(row_of(place, names, cells, columns));
-    }
+  for (const TableLine& line : lines) {
+    const std::string place = "'" + path + "' line " + std::to_string(line.number);
+    if (&line == &lines[0])
+      check_columns(place, line.cells, columns);
+    else
+      rows.push_back(row_of(place, lines[0].cells, line.cells, columns));
   }
   require(!rows.empty(), "'" + path +
                              "' has no rows; name the columns in its first line, and then "

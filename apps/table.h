@@ -20,7 +20,18 @@ struct TableColumns {
 /// Of a text in UTF-8, as editors of Windows begin one.
 void skip_byte_order_mark(std::ifstream& file);
 
-/// Lines that are empty or begin with # are passed over. Throws IoError for a file that cannot be
+struct TableLine {
+  int number = 1;  ///< in the file
+  std::vector<std::string> cells;
+};
+
+/// The first holds the names. Cells are separated by tabs, or by what the first line has instead
+/// of them, commas or semicolons, and may stand in quotes, as spreadsheets and R write them; lines
+/// end as on any system. Those that are empty or begin with # are passed over, as are empty cells
+/// beyond the last name. Throws IoError for a file that cannot be read.
+std::vector<TableLine> table_lines(const std::string& path);
+
+/// Rows of known columns. Throws IoError for a file that cannot be
 /// read, and InvalidArgument with the line for unknown, missing and repeated columns, for rows of
 /// another length and for empty cells of a required column.
 std::vector<TableRow> read_table(const std::string& path, const TableColumns& columns);

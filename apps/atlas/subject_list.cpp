@@ -1,12 +1,13 @@
 #include <apps/atlas/subject_list.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
+#include <span>
 
+#include <apps/table.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 
@@ -48,14 +49,6 @@ void name_by_files(std::vector<ListedSubject>& subjects) {
       s.name = by_folder ? folder_of_file(s.channels[0]) : name_of_file(s.channels[0]);
 }
 
-std::vector<std::string> cells_of(std::string line) {
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  std::vector<std::string> cells;
-  std::istringstream text(line);
-  for (std::string cell; std::getline(text, cell, '\t');) cells.push_back(cell);
-  return cells;
-}
-
 /// Channels in order; `image` is the first.
 std::size_t channel_of(const std::string& column) {
   if (column == "image") return 1;
@@ -85,12 +78,10 @@ std::string in_quotes(const std::string& words) {
   return std::string(1, '\'').append(one_line(words)).append("'");
 }
 
-std::vector<ListedSubject> read_table(const std::string& path) {
-  size_of_readable_file(path);
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  const std::vector<std::string> columns = cells_of(line);
+std::vector<ListedSubject> listed_in(const std::string& path) {
+  const std::vector<TableLine> lines = table_lines(path);
+  require(!lines.empty(), in_quotes(path) + " has no first line with the names of its columns");
+  const std::vector<std::string>& columns = lines[0].cells;
   const std::string names =
       "its first line names columns out of image, name, mask, labels, channel2 to channel9, with "
       "tabs between them";
@@ -104,21 +95,24 @@ std::vector<ListedSubject> read_table(const std::string& path) {
   require(std::ranges::find(columns, "image") != columns.end(),
           "'" + path + "' has no column 'image'; " + names);
   std::vector<ListedSubject> subjects;
-  for (int number = 2; std::getline(file, line); ++number) {
-    const std::vector<std::string> cells = cells_of(line);
-    if (cells.empty()) continue;
-    const std::string where = "line " + std::to_string(number) + " of '" + path + "'";
+  for (const TableLine& line : std::span(lines).subspan(1)) {
+    const std::vector<std::string>& cells = line.cells;
+    const std::string where = "line " + std::to_string(line.number) + " of '" + path + "'";
     require(cells.size() <= columns.size(), where + " has more cells than the first line");
     std::map<std::string, std::string> row;
     for (std::size_t i = 0; i < columns.size(); ++i) {
       std::string cell = i < cells.size() ? cells[i] : "";
-      if (!cell.empty() && columns[i] != "name")
-        cell = (fs::path(path).parent_path() / cell).string();
+      if (!cell.empty() && columns[i] != "name") cell = path_in_table(path, cell);
       row[columns[i]] = cell;
     }
     subjects.push_back(subject_of(row, where));
   }
   return subjects;
+}
+
+bool is_table(const std::string& file) {
+  return std::ranges::any_of(std::array{".tsv", ".csv", ".txt"},
+                             [&](const char* extension) { return has_extension(file, extension); });
 }
 
 void check(const std::vector<ListedSubject>& subjects) {
@@ -143,12 +137,12 @@ std::vector<ListedSubject> list_subjects(const std::vector<std::string>& images,
                                          const std::vector<std::string>& masks,
                                          const std::vector<std::string>& labels) {
   std::vector<ListedSubject> subjects;
-  if (images.size() == 1 && has_extension(images[0], ".tsv")) {
+  if (images.size() == 1 && is_table(images[0])) {
     require(masks.empty() && labels.empty(),
             "the table '" + images[0] +
                 "' has columns for masks and labels; leave out --masks and "
                 "--labels");
-    subjects = read_table(images[0]);
+    subjects = listed_in(images[0]);
   } else {
     for (const auto& [option, files] : {std::pair{"masks", &masks}, std::pair{"labels", &labels}})
       require(files->empty() || files->size() == images.size(),

@@ -279,6 +279,27 @@ TEST_F(AtlasProgram, ReadsATable) {
   EXPECT_NE(report["sharpening"], "none");
 }
 
+TEST_F(AtlasProgram, ReadsTablesAsSpreadsheetsAndRWriteThem) {
+  const std::pair<const char*, const char*> tables[] = {
+      {"mark.tsv",
+       "\xef\xbb\xbfimage\tmask\t\r\ns0.nii\tms0.nii\t\r\n# no\r\ns1.nii\tms1.nii\t\r\n\t\t"},
+      {"commas.csv", "image,name\ns0.nii,\"a, \"\"b\"\"\"\ns1.nii,c\n"},
+      {"semicolons.csv", "name;image\nb;s0.nii\nc;s1.nii\n"},
+      {"quoted.txt", "\"image\"\t\"name\"\n\"s0.nii\"\t\"b\"\n\"s1.nii\"\t\"c\"\n"},
+      {"macintosh.tsv", "image\tlabels\rs0.nii\tls0.nii\rs1.nii\tls1.nii\r"}};
+  for (const auto& [name, text] : tables) {
+    std::ofstream(path(name)) << text;
+    const Outcome o = run(atlas + " -i " + name + " -o out_ --dry-run" + quick);
+    EXPECT_EQ(o.status, 0) << name << ": " << o.err;
+    EXPECT_EQ(o.out.rfind("2 subjects", 0), 0u) << name << ": " << o.out;
+    EXPECT_EQ(o.out.find("labels.nii.gz") != std::string::npos,
+              std::string(name) == "macintosh.tsv")
+        << name << ": " << o.out;
+  }
+  std::ofstream(path("wide.tsv")) << "\xff\xfei" << '\0';
+  expect_refusal(run(atlas + " -i wide.tsv -o out_" + quick), "it is text in UTF-16");
+}
+
 TEST_F(AtlasProgram, SaysWhatItWouldDo) {
   const Outcome o = run(atlas + images() + "-o out_ --dry-run" + quick);
   EXPECT_EQ(o.status, 0) << o.err;

@@ -209,11 +209,22 @@ TEST_F(Cohort, ASignalEndsItCleanlyBetweenPairs) {
     EXPECT_EQ(entry.path().filename().string().rfind("a_", 0), 0u) << entry.path();
 }
 
+TEST_F(Cohort, CellsMayStandInQuotes) {
+  std::filesystem::rename(folder / "data/m1.nii.gz", folder / "data/m, 1.nii.gz");
+  const Outcome o = run(linreg +
+                        table("\"fixed\",\"moving\",\"output\"\r\n"
+                              "\"f.nii.gz\",\"m, 1.nii.gz\" ,../out/a_\r\n") +
+                        "-s ssd --levels 1 --iterations 3");
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "out/a_0GenericAffine.mat"));
+}
+
 TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
   const std::string head = "fixed\tmoving\toutput\n", row = "f.nii.gz\tm1.nii.gz\t../out/a_\n";
   const std::pair<std::string, std::string> tables[] = {
       {"", "cannot read 'data/pairs.tsv'"},
       {head, "has no rows"},
+      {"\xff\xfe" + head, "it is text in UTF-16; save it as UTF-8"},
       {"fixed\toutput\nf\to\n", "line 1: the column 'moving' is missing"},
       {"fixed\tmoving\toutput\tcolour\n" + row, "line 1: there is no column 'colour'"},
       {"fixed\tmoving\tfixed\toutput\n" + row, "line 1: the column 'fixed' is there twice"},
