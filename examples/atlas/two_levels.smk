@@ -7,7 +7,7 @@ from pathlib import Path
 SUBJECTS = glob_wildcards("subjects/{subject,[^/]+}.tsv").subject
 IMAGES = {}  # of (subject, time point)
 for subject in SUBJECTS:
-    with open(f"subjects/{subject}.tsv", newline="") as table:
+    with open(f"subjects/{subject}.tsv", newline="", encoding="utf-8-sig") as table:
         for row in csv.DictReader(table, delimiter="\t"):
             IMAGES[subject, row["name"]] = str(Path("subjects") / row["image"])
 SUBJECT_OF, POINTS = zip(*IMAGES)

@@ -42,6 +42,20 @@ class CohortExample(unittest.TestCase):
         self.assertNotEqual(self.run_in_folder("./part", "pairs.tsv", "2", "2").returncode, 0)
         self.assertNotEqual(self.run_in_folder("./part", "pairs.tsv", "0").returncode, 0)
 
+    def test_parts_keep_the_bytes_of_names(self):
+        (self.folder / "b.tsv").write_bytes(b"\xef\xbb\xbffixed\tmoving\toutput\r\n# M\xe4use\r\n\t\t\r\nM\xc3\xa4use 1\tM\xe4use\x85\ta_\r\n")
+        done = self.run_in_folder("./part", "b.tsv", "2", "0", LC_ALL="C")
+        self.assertEqual(done.stdout, "b.part-0000.tsv\n", done.stderr)
+        self.assertEqual((self.folder / "b.part-0000.tsv").read_bytes(), b"fixed\tmoving\toutput\nM\xc3\xa4use 1\tM\xe4use\x85\ta_\n")
+
+    def test_a_table_that_cannot_be_read_is_a_sentence(self):
+        (self.folder / "wide.tsv").write_text("fixed\n", encoding="utf-16")
+        for name, words in {"none.tsv": "No such file or directory: 'none.tsv'", "wide.tsv": "UTF-16"}.items():
+            done = self.run_in_folder("./part", name, "2")
+            self.assertEqual(done.returncode, 1)
+            self.assertTrue(done.stderr.startswith("part: ") and words in done.stderr, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+
     def test_a_slurm_job_takes_its_part(self):
         done = self.run_in_folder("./slurm_array.sh", "pairs.tsv", "2", "-s", "nmi", SLURM_ARRAY_TASK_ID="1", SLURM_CPUS_PER_TASK="3",
                                   SLURM_SUBMIT_DIR=str(self.folder), FLUIDREG="./program")
@@ -57,6 +71,14 @@ class CohortExample(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(self.calls(), [f"--pairs pairs.part-{n}.tsv --summary pairs.part-{n}.summary.tsv --threads 2 -s nmi"
                                         for n in ("0000", "0001")])
+
+    @unittest.skipUnless(shutil.which("snakemake"), "Snakemake is not here")
+    def test_snakemake_takes_names_with_blanks(self):
+        self.folder = self.folder.rename(self.folder.with_name("the cohort"))
+        (self.folder / "pairs.tsv").rename(self.folder / "all pairs.tsv")
+        done = self.run_in_folder("snakemake", "--cores", "1", "--config", "table=all pairs.tsv", "program=./program")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.calls(), ["--pairs all pairs.part-0000.tsv --summary all pairs.part-0000.summary.tsv --threads 1"])
 
 
 if __name__ == "__main__":
