@@ -91,7 +91,7 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   for (int l = level_options_.first_level; l < int(fixed_factors_.size()); ++l)
     result.levels.push_back(run_level(l, watch));
   finish(result, watch.stop_request());
-  const Volume<float>&f = fixed_.image(ctx_), &m = moving_.image(ctx_);
+  const Volume<float>&f = fixed_.level(ctx_, {}), &m = moving_.level(ctx_, {});
   const ImagePair images{f, m, map_between(f, m)};
   result.overlap_after = overlap_fraction(ctx_, images, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx_, result.displacement);

@@ -65,6 +65,23 @@ TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
   }
 }
 
+TEST_P(Images, OverlapIsThatOfTheVoxelsInsideTheMaskBeforeAndAfter) {
+  const Phantom p = turned_phantom();
+  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
+  std::vector<float> middle(p.fixed.extent.count());
+  const Extent n = p.fixed.extent;
+  for (int z = n.z / 3; z < n.z - n.z / 3; ++z)
+    for (int y = n.y / 3; y < n.y - n.y / 3; ++y)
+      for (int x = n.x / 3; x < n.x - n.x / 3; ++x) middle[n.offset(x, y, z)] = 1;
+  const Volume<float> mask(ctx, p.fixed, middle);
+  RegistrationOptions options{quick<FlowOptions>(), std::nullopt};
+  const RegistrationResult whole = register_images(ctx, f, m, options),
+                           inside = register_images(ctx, f, m, options, {&mask, nullptr});
+  EXPECT_LT(whole.overlap_after, 0.95);
+  EXPECT_EQ(inside.overlap_before, 1);
+  EXPECT_EQ(inside.overlap_after, 1);
+}
+
 TEST_P(Images, AnImageStoredInAnotherOrderIsInMemoryOnce) {
   Geometry turned = plain_geometry({24, 20, 16});
   turned.direction.col(0) *= -1;  // towards the left; a canonical grid runs to the right
