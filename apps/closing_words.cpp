@@ -42,8 +42,11 @@ std::string deformation(const ordered_json& report) {
   Line line("  deformation:");
   if (const auto mean = number_in(report, "/displacement_mm/mean"),
       most = number_in(report, "/displacement_mm/max");
-      mean && most)
-    line.add(fixed_digits(*mean, 1) + " mm on average and " + fixed_digits(*most, 1) + " at most");
+      mean && most) {
+    const int digits = length_digits(voxel_mm(report), 1);
+    line.add(fixed_digits(*mean, digits) + " mm on average and " + fixed_digits(*most, digits) +
+             " at most");
+  }
   if (const auto low = number_in(report, "/jacobian/min"),
       high = number_in(report, "/jacobian/max");
       low && high)

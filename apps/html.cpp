@@ -1,5 +1,6 @@
 #include <apps/html.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -55,6 +56,12 @@ std::string fixed_digits(double value, int digits) {
   std::snprintf(text, sizeof text, "%.*f", digits, value);
   const bool minus_nothing = std::string_view(text).find_first_not_of("-0.") == std::string::npos;
   return text[0] == '-' && minus_nothing ? text + 1 : text;
+}
+
+int length_digits(double voxel_mm, int digits) {
+  constexpr double most = 9;
+  return voxel_mm > 0 ? digits + int(std::clamp(std::ceil(-std::log10(5 * voxel_mm)), 0.0, most))
+                      : digits;
 }
 
 std::string table_row(const std::vector<std::string>& cells, const char* tag) {

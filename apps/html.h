@@ -14,6 +14,9 @@ std::string escaped(const std::string& text);
 std::string data_url(const Picture& picture);
 /// With so many digits after the point; a dash for what is no finite number.
 std::string fixed_digits(double value, int digits = 3);
+/// Digits after the point of lengths in mm: `digits` for voxels of a fifth of a millimetre and
+/// larger ones, one more for each power of ten that voxels are smaller, as microscopes' are.
+int length_digits(double voxel_mm, int digits);
 /// A row of cells that are HTML already.
 std::string table_row(const std::vector<std::string>& cells, const char* tag = "td");
 /// Throws IoError.

@@ -217,13 +217,15 @@ struct Timings {
   double reading, denoising, writing;
 };
 
-void say_end(const std::string& prefix, const NonlocalMeansResult& result, const Timings& seconds) {
+void say_end(const std::string& prefix, const Geometry& grid, const NonlocalMeansResult& result,
+             const Timings& seconds) {
+  const int digits = length_digits(grid.spacing.minCoeff(), 2);
   std::string files = prefix + " + ";
   for (const std::string& name : written_files)
     if (has_meshes() || !is_mesh_name(name)) files += (files.ends_with(' ') ? "" : ", ") + name;
   const std::string words = "nlmdenoise: done.\n  level set: changed by " +
-                            fixed_digits(result.mean_change_mm, 2) + " mm on average and " +
-                            fixed_digits(result.max_change_mm, 2) + " at most\n" +
+                            fixed_digits(result.mean_change_mm, digits) + " mm on average and " +
+                            fixed_digits(result.max_change_mm, digits) + " at most\n" +
                             time_line({{"reading", seconds.reading},
                                        {"denoising", seconds.denoising},
                                        {"writing", seconds.writing}}) +
@@ -272,7 +274,7 @@ int run(int argc, char** argv) {
                        {found, input, result, before, after, reading, denoising, writing});
   stop_if_interrupted();
   outputs.commit();
-  if (!o.quiet) say_end(o.output, result, {reading, denoising, writing});
+  if (!o.quiet) say_end(o.output, grid, result, {reading, denoising, writing});
   return done;
 }
 

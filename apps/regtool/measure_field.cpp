@@ -1,4 +1,5 @@
 // regtool measure: a displacement field by itself, and against its inverse.
+#include <apps/html.h>
 #include <apps/naming_convert.h>
 #include <apps/regtool/measured.h>
 #include <apps/report.h>
@@ -49,7 +50,9 @@ Measured measure_field(Context& ctx, const MeasureOptions& o, const Displacement
            ", at corners from " + cell(0, 4, q.corner_jacobian_min) + '\n';
   table += "log Jacobian  mean " + cell(0, 4, q.mean_log_jacobian) + ", SD " +
            cell(0, 4, q.sd_log_jacobian) + '\n';
-  table += text("length        %.3f mm on average, %.3f mm at most\n", q.mean_mm, q.max_mm);
+  const int digits = length_digits(u.geometry().spacing.minCoeff(), 3);
+  table += "length        " + cell(0, digits, q.mean_mm) + " mm on average, " +
+           cell(0, digits, q.max_mm) + " mm at most\n";
   return {table,
           {{"voxels", q.voxels},
            {"corner_folds", q.corner_folds},

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 
+#include <apps/html.h>
 #include <apps/regtool/measured.h>
 #include <freeflow/evaluation/label_overlap.h>
 #include <freeflow/evaluation/surface_distance.h>
@@ -102,6 +103,7 @@ Measured measure_labels(Context& ctx, const MeasureOptions& o, const Transform& 
   const std::vector<LabelOverlap> overlaps = label_overlap(ctx, pair.fixed, warped, pair.chosen);
   const std::vector<SurfaceDistance> distances =
       surface_distance(ctx, pair.fixed, warped, pair.chosen);
+  const int digits = length_digits(pair.fixed.geometry().spacing.minCoeff(), 3);
   OverLabels dice, hausdorff95, mean_distance;
   ordered_json per_label;
   std::string table = "     label     Dice  HD95 mm  mean mm  fixed voxels  warped voxels\n";
@@ -119,11 +121,11 @@ Measured measure_labels(Context& ctx, const MeasureOptions& o, const Transform& 
     per_label["fixed_voxels"][name] = overlap.first_voxels;
     per_label["warped_voxels"][name] = overlap.second_voxels;
     table += text("%10s", name.c_str()) + cell(9, 4, overlap.dice()) +
-             cell(9, 3, distance.hausdorff95_mm) + cell(9, 3, distance.mean_mm) +
+             cell(9, digits, distance.hausdorff95_mm) + cell(9, digits, distance.mean_mm) +
              text("%14zu%15zu\n", overlap.first_voxels, overlap.second_voxels);
   }
-  table += text("%10s", "mean") + cell(9, 4, dice.mean()) + cell(9, 3, hausdorff95.mean()) +
-           cell(9, 3, mean_distance.mean()) + '\n';
+  table += text("%10s", "mean") + cell(9, 4, dice.mean()) + cell(9, digits, hausdorff95.mean()) +
+           cell(9, digits, mean_distance.mean()) + '\n';
   const int lacking = int(overlaps.size()) - hausdorff95.count;
   if (lacking > 0)
     warnings.push_back(std::to_string(lacking) + " of " + std::to_string(overlaps.size()) +

@@ -1,6 +1,7 @@
 // regtool measure: landmarks of the fixed image against those of the moving one.
 #include <algorithm>
 
+#include <apps/html.h>
 #include <apps/regtool/measured.h>
 #include <apps/regtool/point_table.h>
 #include <freeflow/evaluation/landmark_error.h>
@@ -54,10 +55,13 @@ Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transfor
   std::string table =
       text("%-16s%9s%9s%9s%9s%9s\n", (std::to_string(fixed.size()) + " landmarks, mm").c_str(),
            "mean", "sd", "median", "p95", "max");
+  const int digits = length_digits(std::max(error.before.max, error.after.max) / 2, 3);
   for (const bool after : {false, true}) {
     const ErrorSummary& s = after ? error.after : error.before;
-    table += text("%-16s%9.3f%9.3f%9.3f%9.3f%9.3f\n", after ? "after" : "before", s.mean, s.sd,
-                  s.median, s.p95, s.max);
+    table += text("%-16s", after ? "after" : "before");
+    for (const double length : {s.mean, s.sd, s.median, s.p95, s.max})
+      table += cell(9, digits, length);
+    table += '\n';
   }
   ordered_json json{{"n", fixed.size()},
                     {"tre_before_mean", error.before.mean},

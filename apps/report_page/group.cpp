@@ -47,6 +47,7 @@ GroupMember member_of(const fs::path& path, const fs::path& folder, const ordere
   m.volumes.value =
       is_linear_run(report) ? log_volume_of_affine(report) : number_in(report, "/jacobian/sd_log");
   m.displacement.value = number_in(report, "/displacement_mm/p99");
+  m.voxel_mm = voxel_mm(report);
   m.folded_voxels = number_in(report, "/jacobian/folded_voxels").value_or(0);
   m.warnings = texts_in(report, "/warnings").size();
   return m;

@@ -23,6 +23,7 @@ struct GroupMember {
   GroupFigure similarity;    ///< after; low is suspicious
   GroupFigure volumes;       ///< SD of the log-Jacobian (an affine's own: |log|); far either way
   GroupFigure displacement;  ///< that 99 % do not exceed, mm; far either way
+  double voxel_mm = 1;       ///< the smallest side of the fixed image's voxels
   double folded_voxels = 0;
   std::size_t warnings = 0;
   double score = 0;  ///< the largest of the three

@@ -15,12 +15,19 @@ namespace {
 struct Shown {
   const char *name, *head;
   GroupFigure GroupMember::*figure;
-  int digits;
+  int digits;  ///< of lengths: for voxels of a millimetre
+  bool is_length = false;
+
+  int digits_in(const Group& group) const {
+    if (!is_length || group.members.empty()) return digits;
+    return length_digits(
+        std::ranges::min_element(group.members, {}, &GroupMember::voxel_mm)->voxel_mm, digits);
+  }
 };
 constexpr std::array<Shown, 3> figures{
     {{"similarity (NMI)", "NMI", &GroupMember::similarity, 3},
      {"log-Jacobian's SD", "SD log J", &GroupMember::volumes, 3},
-     {"displacement of 99 %, mm", "99 % mm", &GroupMember::displacement, 2}}};
+     {"displacement of 99 %, mm", "99 % mm", &GroupMember::displacement, 2, true}}};
 
 /// A path as a link has it.
 std::string url_of(const fs::path& path) {
@@ -64,7 +71,7 @@ std::string table(const Group& group, const fs::path& page_folder) {
         "<span id=\"s" + std::to_string(i) + "\">" + fixed_digits(m.score, 1) + "</span>",
         link(m, page_folder),
         "<span class=\"tag " + (known ? m.grade : "look") + "\">" + escaped(m.grade) + "</span>"};
-    for (const Shown& s : figures) cells.push_back(cell(m.*s.figure, s.digits));
+    for (const Shown& s : figures) cells.push_back(cell(m.*s.figure, s.digits_in(group)));
     cells.push_back(fixed_digits(m.folded_voxels, 0));
     cells.push_back(std::to_string(m.warnings));
     html += table_row(cells);
@@ -82,11 +89,11 @@ std::string dots(const Group& group, const Shown& shown) {
     }
   if (low > high) return {};
   constexpr double width = 900, margin = 8;
+  const int digits = shown.digits_in(group);
   std::ostringstream html;
-  html << "<figure class=\"dots\"><figcaption>" << shown.name << ", "
-       << fixed_digits(low, shown.digits) << " to " << fixed_digits(high, shown.digits)
-       << "</figcaption><svg viewBox=\"0 0 " << width << " 44\" role=\"img\" aria-label=\""
-       << shown.name << " of every registration\">";
+  html << "<figure class=\"dots\"><figcaption>" << shown.name << ", " << fixed_digits(low, digits)
+       << " to " << fixed_digits(high, digits) << "</figcaption><svg viewBox=\"0 0 " << width
+       << " 44\" role=\"img\" aria-label=\"" << shown.name << " of every registration\">";
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     const GroupMember& m = group.members[i];
     const GroupFigure& f = m.*shown.figure;

@@ -63,6 +63,7 @@ std::string geometry_section(const ordered_json& report) {
   const auto add = [&](const char* what, const auto& of_side) {
     rows += table_row({what, of_side("fixed"), of_side("moving")});
   };
+  const double voxel = voxel_mm(report);
   const auto triple = [&](const char* field, int digits, const char* between) {
     return [=, &report](const std::string& side) {
       return three(value_in(report, "/" + side + field), digits, between);
@@ -72,8 +73,8 @@ std::string geometry_section(const ordered_json& report) {
     return escaped(joined(texts_in(report, "/inputs/" + side)));
   });
   add("voxels", triple("/size", 0, " × "));
-  add("spacing, mm", triple("/spacing_mm", 3, " × "));
-  add("origin, mm, LPS", triple("/origin_mm_lps", 2, ", "));
+  add("spacing, mm", triple("/spacing_mm", length_digits(voxel, 3), " × "));
+  add("origin, mm, LPS", triple("/origin_mm_lps", length_digits(voxel, 2), ", "));
   add("axes, to the left", triple("/direction_lps/0", 4, ", "));
   add("posterior", triple("/direction_lps/1", 4, ", "));
   add("superior", triple("/direction_lps/2", 4, ", "));

@@ -120,7 +120,8 @@ std::string image_sections(const PagePictures& pictures) {
 
 std::string deformation_section(const PagePictures& pictures) {
   if (pictures.planes[0].grid.empty()) return {};
-  return "<h2>Deformation</h2>\n<p class=\"soft\">Lines " + fixed_digits(pictures.grid_mm, 1) +
+  return "<h2>Deformation</h2>\n<p class=\"soft\">Lines " +
+         fixed_digits(pictures.grid_mm, length_digits(pictures.grid_mm / 10, 1)) +
          " mm apart and straight in the fixed image, where the displacement takes them (without "
          "the affine). They should bend smoothly and never cross.</p>\n" +
          row(pictures, "", "grid of the displacement",

@@ -1,5 +1,6 @@
 #include <apps/report_page/report_values.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace freeflow::apps {
@@ -32,6 +33,14 @@ std::vector<std::string> texts_in(const ordered_json& report, const std::string&
     for (const ordered_json& entry : value)
       if (entry.is_string()) texts.push_back(entry.get<std::string>());
   return texts;
+}
+
+double voxel_mm(const ordered_json& report) {
+  double voxel = INFINITY;
+  for (const char* axis : {"/0", "/1", "/2"})
+    voxel = std::min(voxel,
+                     number_in(report, std::string("/fixed/spacing_mm") + axis).value_or(INFINITY));
+  return voxel;
 }
 
 bool is_linear_run(const ordered_json& report) {

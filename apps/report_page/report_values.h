@@ -17,6 +17,8 @@ std::optional<double> number_in(const nlohmann::ordered_json& report, const std:
 std::string text_in(const nlohmann::ordered_json& report, const std::string& pointer);
 /// Of a text, or of an array's texts.
 std::vector<std::string> texts_in(const nlohmann::ordered_json& report, const std::string& pointer);
+/// The smallest side of the fixed image's voxels; infinite where the report does not say.
+double voxel_mm(const nlohmann::ordered_json& report);
 /// Whether it found an affine and no displacement, by linreg or in Python.
 bool is_linear_run(const nlohmann::ordered_json& report);
 

@@ -114,14 +114,11 @@ void judge_displacement(const ordered_json& report, std::vector<Finding>& findin
              p99 = number_in(report, "/displacement_mm/p99"),
              most = number_in(report, "/displacement_mm/max");
   if (!mean || !p99 || !most) return;
-  Finding finding{Grade::good, "beyond the affine points move by " + fixed_digits(*mean, 2) +
-                                   " mm on average, " + fixed_digits(*p99, 2) + " mm for 99 %, " +
-                                   fixed_digits(*most, 2) + " mm at most"};
-  const double side = longest_side_mm(report);
-  double voxel = INFINITY;
-  for (const char* axis : {"/0", "/1", "/2"})
-    voxel = std::min(voxel,
-                     number_in(report, std::string("/fixed/spacing_mm") + axis).value_or(INFINITY));
+  const double side = longest_side_mm(report), voxel = voxel_mm(report);
+  const int digits = length_digits(voxel, 2);
+  Finding finding{Grade::good, "beyond the affine points move by " + fixed_digits(*mean, digits) +
+                                   " mm on average, " + fixed_digits(*p99, digits) +
+                                   " mm for 99 %, " + fixed_digits(*most, digits) + " mm at most"};
   if (side > 0 && *most > side / 4) {
     finding.grade = Grade::look;
     finding.text += ", more than a quarter of the image; see in the deformation grid where";

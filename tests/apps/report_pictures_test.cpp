@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include <apps/closing_words.h>
+#include <apps/html.h>
 #include <apps/report_page/edges.h>
 #include <apps/report_page/pictures.h>
 #include <apps/report_page/verdict.h>
@@ -188,6 +190,24 @@ TEST_F(Pictured, SimilarityIsTwoForAnImageWithItselfAndFallsWhenShifted) {
   EXPECT_EQ(s.affine, s.after);
   shift.translation().x() = 500;  // nowhere
   EXPECT_FALSE(similarities(cpu, image, image, shift, nullptr, nullptr).after);
+}
+
+TEST(VerdictOf, LengthsHaveTheDigitsThatSmallVoxelsNeed) {
+  nlohmann::ordered_json r = {
+      {"fixed", {{"size", {100, 100, 100}}, {"spacing_mm", {0.02, 0.01, 0.04}}}},
+      {"displacement_mm", {{"mean", 0.0114}, {"p99", 0.0236}, {"max", 0.0291}}}};
+  EXPECT_EQ(verdict_of(r).findings.at(0).text,
+            "Beyond the affine points move by 0.0114 mm on average, 0.0236 mm for 99 %, 0.0291 mm "
+            "at most.");
+  EXPECT_NE(closing_words("ffdreg", r, {}).find(" 0.011 mm on average and 0.029 at most\n"),
+            std::string::npos);
+  r["fixed"]["spacing_mm"] = {0.9, 0.9, 2};
+  EXPECT_NE(verdict_of(r).findings.at(0).text.find("0.01 mm on average"), std::string::npos);
+  for (const auto& [voxel, digits] :
+       {std::pair{1.0, 2}, {0.2, 2}, {0.15, 3}, {0.02, 3}, {0.01, 4}, {0.0, 2}, {-1.0, 2}})
+    EXPECT_EQ(length_digits(voxel, 2), digits) << voxel;
+  EXPECT_EQ(length_digits(INFINITY, 2), 2);
+  EXPECT_EQ(length_digits(NAN, 2), 2);
 }
 
 TEST(VerdictOf, FollowsTheFigures) {
