@@ -9,6 +9,7 @@
 #include <limits>
 #include <numbers>
 
+#include <apps/html.h>
 #include <apps/kept_images.h>
 #include <apps/naming_convert.h>
 #include <apps/regtool/chain_checks.h>
@@ -49,6 +50,26 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
   warnings.push_back("'" + image.file + "' is padded with " +
                      std::to_string(std::lround(*background)) +
                      ", which counts as not measured; --background names another value");
+}
+
+/// No two images of one thing differ so much in size, unless the lengths of one are in another
+/// unit.
+void compare_sizes(Inputs& inputs) {
+  constexpr double most = 100;
+  const auto length = [](const InputImage& image) {
+    const Geometry& g = image.voxels.geometry;
+    return std::max(
+        {g.extent.x * g.spacing.x(), g.extent.y * g.spacing.y(), g.extent.z * g.spacing.z()});
+  };
+  const InputImage &fixed = inputs.fixed.front(), &moving = inputs.moving.front();
+  const double ratio = length(fixed) / length(moving);
+  if (ratio < most && ratio > 1 / most) return;
+  const auto in_mm = [&](const InputImage& image) {
+    return fixed_digits(length(image), length_digits(length(image) / 10, 0));
+  };
+  inputs.warnings.push_back("'" + fixed.file + "' is " + in_mm(fixed) + " mm long and '" +
+                            moving.file + "' " + in_mm(moving) +
+                            ": are the lengths of one header in another unit?");
 }
 
 /// Options that leave nothing of an image, or find nothing to do.
@@ -130,6 +151,7 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   };
   for (const auto* side : {&inputs.fixed, &inputs.moving})
     for (const InputImage& channel : *side) keep_warnings(channel.voxels);
+  compare_sizes(inputs);
   check_intensities(o, inputs);
   for (auto* side : {&inputs.fixed, &inputs.moving})
     for (InputImage& channel : *side) leave_padding_out(channel, inputs.warnings);

@@ -5,6 +5,7 @@
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/itk_image_io.h>
+#include <freeflow/io/length_unit.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/raw_data_check.h>
@@ -39,6 +40,7 @@ HostImage read_other_image(const std::string& path, FileFormat format) {
   require_volume(path, read.geometry.extent);
   HostImage image;
   image.geometry = read.geometry;
+  warn_of_length_unit(path, format, image.warnings);
   make_orthonormal(path, image.geometry, image.warnings);
   image.stored_type = read.stored_type;
   image.voxels = std::move(read.values);

@@ -9,6 +9,7 @@
 #include <freeflow/io/byte_order.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/itk_image_io.h>
+#include <freeflow/io/length_unit.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
 #include <freeflow/io/raw_data_check.h>
@@ -182,6 +183,7 @@ ImageHeader read_other(const std::string& path, FileFormat format) {
   header.components = read.components;
   header.voxels = read.voxels;
   header.stored_type = read.stored_type;
+  warn_of_length_unit(path, format, header.warnings);
   if (!read.geometry) {
     header.refusal = "cannot read '" + path + "': it has fewer than three dimensions";
     return header;

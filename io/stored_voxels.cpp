@@ -1,6 +1,7 @@
 #include <freeflow/io/stored_voxels.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -32,9 +33,12 @@ template <class T>
 std::uint64_t to_label(const std::string& path, T value) {
   if constexpr (std::is_floating_point_v<T>) {
     constexpr double most = 9007199254740992;  // beyond, not every integer is a double
-    if (!(std::abs(double(value)) <= most) || std::nearbyint(value) != value)
-      fail_reading(path, "a voxel of it is no integer (" + std::to_string(value) +
+    if (!(std::abs(double(value)) <= most) || std::nearbyint(value) != value) {
+      char text[32];
+      std::snprintf(text, sizeof text, "%.6g", double(value));
+      fail_reading(path, std::string("a voxel of it is no integer (") + text +
                              "), so it is no label image; give one whose voxels are integers");
+    }
   }
   return std::uint64_t(std::int64_t(value));  // extends the sign; no change of unsigned ones
 }

@@ -119,6 +119,22 @@ TEST_F(Intensities, WhatLeavesNothingOrDoesNothingIsSaid) {
   EXPECT_NE(o.err.find("--background 12345 is the value of no voxel"), std::string::npos) << o.err;
 }
 
+TEST_F(Intensities, LengthsOfAnotherUnitAreDoubted) {
+  write("f.nii", {20, 20, 20}, Eigen::Affine3d::Identity(), 0);
+  HostImage micrometres = read_image((folder / "f.nii").string());
+  micrometres.geometry.spacing *= 1000;
+  micrometres.geometry.origin *= 1000;
+  write_image((folder / "m.nii").string(), micrometres.geometry, micrometres.voxels);
+  const std::string quick = " -o out_ -s ssd --dof 6 --search gradient --levels 1 --iterations 2";
+  for (const std::string moving : {"m.nii", "f.nii"}) {
+    const Outcome o = run(linreg + " -f f.nii -m " + moving + quick);
+    EXPECT_EQ(o.err.find("'f.nii' is 40 mm long and 'm.nii' 40000: are the lengths of "
+                         "one header in another unit?") != std::string::npos,
+              moving == "m.nii")
+        << o.err;
+  }
+}
+
 TEST_F(Intensities, ASlabIsRegisteredWhicheverImageItIs) {
   write("head.nii", {40, 40, 40}, Eigen::Affine3d::Identity(), 0);
   write("slab.nii", {40, 40, 3}, truth(), 0);  // 7.5 % of the head's slices, moved by 3 mm

@@ -1,8 +1,13 @@
 // Images that can be read: round trips, voxel types, scaling, byte order, NaN.
 #include <freeflow/io/image_file.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
+#include <utility>
+
+#include <freeflow/io/image_header.h>
+#include <freeflow/io/label_file.h>
 
 #include "io_test_support.h"
 
@@ -171,6 +176,46 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
               "NRRD0004\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\nspacings: 1 2 "
               "3\ndata file: other.raw\n");
   EXPECT_EQ(read_image(folder / "third.nhdr").voxels[7], 104);
+}
+
+TEST(ImageFile, ALabelThatIsNoIntegerIsNamedAsItIs) {
+  const TemporaryFolder folder;
+  Geometry g;
+  g.extent = {2, 2, 2};
+  write_image(folder / "dose.nii", g, std::vector<float>{0, 0, 1e-7f, 0, 0, 0, 0, 0},
+              StoredType::float32, 1);
+  try {
+    read_labels(folder / "dose.nii");
+    FAIL();
+  } catch (const IoError& e) {
+    EXPECT_NE(std::string(e.what()).find("no integer (1e-07)"), std::string::npos) << e.what();
+  }
+}
+
+TEST(ImageFile, UnitsOfLengthThatItkPassesOverAreSaid) {
+  const TemporaryFolder folder;
+  const std::string nrrd = "NRRD0005\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\n",
+                    meta = "NDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n",
+                    data = "ElementDataFile = LOCAL\nabcdefgh";
+  const std::array<std::pair<std::string, const char*>, 7> files{
+      {{nrrd + "space: LPS\nspace units: \"um\" \"um\" \"um\"\n\nabcdefgh", "names um"},
+       {nrrd + "spacings: 9 9 9\nUnits: \"Microns\" \"Microns\" \"\"\r\n\nabcdefgh",
+        "names Microns"},
+       {nrrd + "space: LPS\nspace units: \"mm\" \"mm\" \"mm\"\n\nabcdefgh", nullptr},
+       {nrrd + "\nunits: um", nullptr},
+       {meta + "DistanceUnits = um\n" + data, "names um"},
+       {meta + "DistanceUnits = mm\n" + data, nullptr},
+       {meta + data, nullptr}}};
+  for (const auto& [text, words] : files) {
+    const std::string path = folder / (text[1] == 'R' ? "a.nrrd" : "a.mha");
+    write_bytes(path, text);
+    for (const auto& warnings : {read_image(path).warnings, read_image_header(path).warnings}) {
+      ASSERT_EQ(warnings.size(), words ? 1U : 0U) << text;
+      if (words) {
+        EXPECT_NE(warnings[0].find(words), std::string::npos) << warnings[0];
+      }
+    }
+  }
 }
 
 TEST(ImageFile, ExtensionsInCapitals) {
