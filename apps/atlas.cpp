@@ -177,8 +177,16 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
     write_member_files(ctx, command, options.model, present, state);
     report.seconds.transforms = stopwatch.lap();
   }
-  if (outputs && !command.quiet)
+  if (outputs && !command.quiet) {
     std::fputs(closing_words(report, files_in_words(command, subjects)).c_str(), stderr);
+    const auto is_there = [&](const ListedSubject& s) {
+      const auto member = std::ranges::find(atlas.members, s.name, &AtlasMember::name);
+      return member != atlas.members.end() && member->failure.empty();
+    };
+    const auto first = std::ranges::find_if(subjects, is_there);
+    if (command.transforms && first != subjects.end())
+      std::fputs(transform_commands(command, *first).c_str(), stderr);
+  }
   return done;
 }
 

@@ -31,7 +31,7 @@ struct AtlasRound {
   double sharpness = 0;
   double seconds = 0;
   int registered = 0;          ///< by this process; the others' results were there
-  std::vector<float> picture;  ///< the middle axial plane of the template that it made
+  std::vector<float> picture;  ///< the template that it made, midway along the third axis
   int width = 0, height = 0;   ///< of the picture
 };
 

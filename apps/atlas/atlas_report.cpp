@@ -64,11 +64,15 @@ std::string closing_words(const AtlasReport& in, const std::string& files) {
   for (const AtlasMember& m : in.atlas.members)
     if (m.failure.empty()) present.push_back(&m);
   const AtlasMember& least = **std::ranges::min_element(present, {}, &AtlasMember::correlation);
+  const AtlasRound& last = in.atlas.rounds.back();
+  const int digits = length_digits(last.grid.spacing.minCoeff(), 2);
   ordered_json seconds = seconds_json(in.seconds);
   if (in.seconds.transforms > 0) seconds["transforms"] = in.seconds.transforms;
   return "atlas: the template of " + std::to_string(present.size()) + " subjects, by " +
-         std::to_string(in.atlas.rounds.size()) + " rounds.\n  shape: the last round moved it by " +
-         fixed_digits(in.atlas.rounds.back().change_voxels) + " voxels\n  match: correlation " +
+         std::to_string(in.atlas.rounds.size()) + " rounds.\n  shape: moved by " +
+         fixed_digits(last.drift_mm, digits) + " mm in the last round, " +
+         fixed_digits(last.change_voxels) +
+         " voxel other than in the one before\n  match: correlation " +
          fixed_digits(least.correlation) + " at least ('" + least.name + "')\n" +
          time_line(seconds) + written_line(files);
 }

@@ -10,6 +10,7 @@
 #include <apps/output_names.h>
 #include <apps/program.h>
 #include <apps/results.h>
+#include <apps/shell_word.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
@@ -139,6 +140,17 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
     jacobian.keep();
   }
   state.settle();
+}
+
+std::string transform_commands(const AtlasCommand& command, const ListedSubject& subject) {
+  const auto file = [&](const char* name) { return command.output + subject.name + '_' + name; };
+  const std::string affine = file("0GenericAffine.mat");
+  return "an image of '" + subject.name +
+         "' onto the template, and labels of the template back:\n" + "  regtool apply -r " +
+         shell_word(command.output + "template.nii.gz") + " -i IMAGE -o OUT -t " +
+         shell_word(file("1Warp.nii.gz")) + " -t " + shell_word(affine) + "\n  regtool apply -r " +
+         shell_word(subject.channels[0]) + " -i LABELS -o OUT --interpolation labels -t " +
+         shell_word("[" + affine + ",1]") + " -t " + shell_word(file("1InverseWarp.nii.gz")) + '\n';
 }
 
 }  // namespace freeflow::apps

@@ -23,4 +23,7 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
 std::vector<std::string> member_suffixes(const AtlasCommand& command,
                                          const std::vector<ListedSubject>& subjects);
 
+/// How the transforms of a subject take images to the template and labels back, as commands.
+std::string transform_commands(const AtlasCommand& command, const ListedSubject& subject);
+
 }  // namespace freeflow::apps

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include <apps/html.h>
 #include <apps/program.h>
 
 namespace freeflow::apps {
@@ -81,12 +82,14 @@ void Watch::on_subject(AtlasStage stage, int round, std::size_t done, std::size_
 
 void Watch::on_round(const AtlasRound& r) {
   if (!shown_) return;
+  const int digits = length_digits(r.grid.spacing.minCoeff(), 2);
   std::fprintf(stderr,
-               "%sresolution %d/%d round %d  %dx%dx%d  mean deformation %.3f mm (change %.3f "
-               "voxels), subjects' %.2f mm, sharpness %.4f  %.2f s%s\n",
+               "%sresolution %d/%d round %d  %dx%dx%d  mean deformation %.*f mm (change %.3f "
+               "voxels), subjects' %.*f mm, sharpness %.4f  %.2f s%s\n",
                terminal_ ? "\r\033[K" : "", r.resolution + 1, r.resolutions, r.round + 1,
-               r.grid.extent.x, r.grid.extent.y, r.grid.extent.z, r.drift_mm, r.change_voxels,
-               r.deformation_mm, r.sharpness, r.seconds, r.registered == 0 ? " (was there)" : "");
+               r.grid.extent.x, r.grid.extent.y, r.grid.extent.z, digits + 1, r.drift_mm,
+               r.change_voxels, digits, r.deformation_mm, r.sharpness, r.seconds,
+               r.registered == 0 ? " (was there)" : "");
 }
 
 bool Watch::stop_requested() { return interrupt_requested(); }

@@ -85,6 +85,19 @@ std::array<Plane, 3> planes_through(const Geometry& fixed, const Eigen::Vector3d
           make_plane("sagittal", fixed, back, feet, voxel)};
 }
 
+std::vector<float> values_on(const Plane& plane, const Geometry& grid,
+                             const std::vector<float>& voxels) {
+  const Eigen::Affine3d to_voxel = grid.index_to_world().inverse() * plane.slab.index_to_world();
+  const auto index = [](double at) { return int(std::lround(at)); };
+  std::vector<float> values;
+  for (int y = 0; y < plane.slab.extent.y; ++y)
+    for (int x = 0; x < plane.slab.extent.x; ++x) {
+      const Eigen::Vector3d at = to_voxel * Eigen::Vector3d(x, y, plane.middle);
+      values.push_back(voxels[grid.extent.offset(index(at.x()), index(at.y()), index(at.z()))]);
+    }
+  return values;
+}
+
 float Window::operator()(float value) const {
   return std::isnan(value) ? value : std::clamp((value - low) / (high - low), 0.f, 1.f);
 }

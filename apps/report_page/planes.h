@@ -28,6 +28,10 @@ struct Plane {
 /// axial ones what is anterior.
 std::array<Plane, 3> planes_through(const Geometry& fixed, const Eigen::Vector3d& voxel);
 
+/// Of an image on the grid that the plane is of: rows from the top.
+std::vector<float> values_on(const Plane& plane, const Geometry& grid,
+                             const std::vector<float>& voxels);
+
 /// The values that black and white stand for.
 struct Window {
   float low = 0, high = 1;

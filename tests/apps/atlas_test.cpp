@@ -55,6 +55,17 @@ class AtlasProgram : public ProgramTest {
     return found;
   }
 
+  /// Share of the voxels with a label in one of them that have the same in both.
+  double alike(const std::string& a, const std::string& b) const {
+    const HostLabels one = read_labels(path(a)), other = read_labels(path(b));
+    double same = 0, either = 0;
+    for (std::size_t i = 0; i < one.labels.size(); ++i) {
+      either += one.labels[i] != 0 || other.labels[i] != 0;
+      same += one.labels[i] != 0 && one.labels[i] == other.labels[i];
+    }
+    return same / either;
+  }
+
   std::string images_, labels_;
 };
 
@@ -62,12 +73,24 @@ TEST_F(AtlasProgram, WritesWhatItPromises) {
   const Outcome o = run(atlas + images() + labels() + "-o new/a_ --transforms" + quick);
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(o.out, "");
-  for (const char* words :
-       {"atlas: the template of 3 subjects, by 3 rounds.\n", "  match: correlation 0.9",
-        "  time: ", ", transforms ", "  written: new/a_template.nii.gz, mask.nii.gz, ",
-        ", three files of transforms per subject\n"})
+  for (const char* words : {"atlas: the template of 3 subjects, by 3 rounds.\n  shape: moved by 0.",
+                            " mm in the last round, 0.", "  match: correlation 0.9", "  time: ",
+                            ", transforms ", "  written: new/a_template.nii.gz, mask.nii.gz, ",
+                            ", three files of transforms per subject\n"})
     EXPECT_NE(o.err.find(words), std::string::npos) << words << " in " << o.err;
-  EXPECT_EQ(lines_of(o.err).size(), 5u) << o.err;
+  const std::vector<std::string> said = lines_of(o.err);
+  ASSERT_EQ(said.size(), 8u) << o.err;
+  EXPECT_EQ(said[5], "an image of 's0' onto the template, and labels of the template back:");
+  const auto run_of = [&](std::string command, const std::string& word, const std::string& file,
+                          const std::string& out) {
+    command.replace(command.find(word), word.size(), file);
+    command.replace(command.find("OUT"), 3, out);
+    return run(regtool + command.substr(command.find(" apply"))).status;
+  };
+  EXPECT_EQ(run_of(said[6], "IMAGE", "s0.nii", "there.nii"), 0) << said[6];
+  EXPECT_EQ(run_of(said[7], "LABELS", "new/a_labels.nii.gz", "back.nii"), 0) << said[7];
+  EXPECT_TRUE(same_grid(read_image(path("there.nii")).geometry, group_grid(24)));
+  EXPECT_GT(alike("back.nii", "ls0.nii"), 0.8);
   const auto report = nlohmann::json::parse(slurp(folder / "new/a_report.json"));
   EXPECT_EQ(report["program"], "atlas");
   EXPECT_EQ(report["rounds"].size(), 3u);

@@ -19,6 +19,25 @@ namespace {
 using namespace apps;
 using test::oblique_geometry;
 
+TEST(Planes, ShowWhatIsUpAtTheTopWhateverTheOrderOfTheAxes) {
+  Geometry g;  // as FreeSurfer's grids: left, inferior, anterior
+  g.extent = {3, 4, 5};
+  g.direction << 1, 0, 0, 0, 0, -1, 0, -1, 0;
+  std::vector<float> voxels(g.extent.count());
+  for (int k = 0; k < 5; ++k)
+    for (int j = 0; j < 4; ++j)
+      for (int i = 0; i < 3; ++i) voxels[g.extent.offset(i, j, k)] = float(100 * k + 10 * j + i);
+  const auto planes = planes_through(g, {1, 2, 2});
+  const auto axial = values_on(planes[0], g, voxels), coronal = values_on(planes[1], g, voxels),
+             sagittal = values_on(planes[2], g, voxels);
+  EXPECT_EQ(axial.front(), 420) << "anterior, right";
+  EXPECT_EQ(axial.back(), 22) << "posterior, left";
+  EXPECT_EQ(coronal.front(), 200) << "superior, right";
+  EXPECT_EQ(coronal.back(), 232) << "inferior, left";
+  EXPECT_EQ(sagittal.front(), 401) << "superior, anterior";
+  EXPECT_EQ(sagittal.back(), 31) << "inferior, posterior";
+}
+
 TEST(Planes, LieAsRadiologistsSeeThem) {
   Geometry g;  // axes: posterior, superior, right
   g.extent = {5, 7, 9};
