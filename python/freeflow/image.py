@@ -145,7 +145,7 @@ class Image:
         if given.GetDimension() != 3:
             raise ValueError(f"{name} has {given.GetDimension()} dimensions, and a volume has 3")
         # The view refers to the image's memory and does not keep it.
-        array = _KeptView.of(sys.modules["SimpleITK"].GetArrayViewFromImage(given).transpose(), given)
+        array = _kept(sys.modules["SimpleITK"].GetArrayViewFromImage(given), given).transpose()
         image = cls.__new__(cls)
         image.array, image._name = array, name
         direction = np.array(given.GetDirection()).reshape(3, 3)
@@ -215,17 +215,17 @@ def grid_like(array, placement, name):
     return _native.Grid.make([int(n) for n in array.shape], axes, placement, name)
 
 
-class _KeptView(np.ndarray):
-    """A view with a reference to what owns its memory."""
+class _Kept:
+    """What numpy takes for the base of an array, so that every view of it keeps the owner of the memory."""
 
-    @classmethod
-    def of(cls, view, owner):
-        kept = view.view(cls)
-        kept._owner = owner
-        return kept
+    def __init__(self, view, owner):
+        self.__array_interface__ = view.__array_interface__
+        self._view, self._owner = view, owner
 
-    def __array_finalize__(self, source):
-        self._owner = getattr(source, "_owner", None)
+
+def _kept(view, owner):
+    """numpy drops a base that is an array itself, and with it what that refers to."""
+    return np.asarray(_Kept(view, owner))
 
 
 def _is_nibabel(given):

@@ -100,6 +100,16 @@ def test_simpleitk_images_are_used_in_place():
         freeflow.Image.of(sitk.Image([4, 4, 4], sitk.sitkVectorFloat32, 3))
 
 
+@pytest.mark.parametrize(
+    "of", [lambda i: i.array, lambda i: i.numpy(), np.asarray, lambda i: np.asarray(i.array), lambda i: i.array.T.reshape(-1)]
+)
+def test_arrays_of_a_simpleitk_image_outlive_it(of):
+    sitk = pytest.importorskip("SimpleITK")
+    array = of(freeflow.Image.of(sitk.GetImageFromArray(np.full((64, 64, 64), 7, "f4"))))
+    junk = [np.full((64, 64, 64), 9, "f4") for _ in range(20)]  # takes memory that was given back
+    assert junk and (array == 7).all()
+
+
 def test_infinities_count_as_no_value():
     moving = brain(1)
     moving[0, 0, 0] = np.inf
