@@ -19,12 +19,12 @@ def library_of(array):
 def recognised(array, name):
     """The array, or what numpy makes of it. Raises TypeError naming the argument."""
     if library_of(array) in ("numpy", "cupy") and array.dtype.kind not in "biuf":
-        _refuse_dtype(array, name)
+        refuse_dtype(array, name)
     if library_of(array):
         device_of(array)
         require_memory(array, name)
         if library_of(array) == "torch" and (array.is_complex() or array.is_quantized):
-            _refuse_dtype(array, name)
+            refuse_dtype(array, name)
         return array
     if hasattr(array, "__dlpack__"):
         if array.__dlpack_device__()[0] == 1:
@@ -94,7 +94,7 @@ def _is_dense(shape, strides, itemsize):
     return True
 
 
-def _refuse_dtype(array, name):
+def refuse_dtype(array, name):
     raise TypeError(f"{name} has the dtype {array.dtype}; voxels are real numbers: float32 is used in place, others are converted")
 
 
@@ -106,7 +106,7 @@ def dense(array, kind, name):
         array = array.detach().to(getattr(sys.modules["torch"], kind))
         return array if _is_dense(array.shape, array.stride(), 1) else array.contiguous()
     if array.dtype.kind not in "biuf":
-        _refuse_dtype(array, name)
+        refuse_dtype(array, name)
     array = array.astype(kind, order="K", copy=False)
     return array if _is_dense(array.shape, array.strides, array.itemsize) else array.copy(order="C")
 

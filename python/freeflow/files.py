@@ -163,14 +163,17 @@ def _write(path, header, values, level):
         raise
 
 
+def storable(array):
+    """Itself, or in a type that NIfTI and ITK have too: bools as uint8, half and long floats as float32, all in this
+    machine's order of bytes."""
+    dtype = np.dtype("u1") if array.dtype == bool else array.dtype.newbyteorder("=")
+    return np.asarray(array, dtype if dtype in _CODES else np.dtype("f4"))
+
+
 def write_nifti_image(path, array, placement):
-    dtype = np.dtype(array.dtype)
-    if dtype == bool:
-        dtype = np.dtype("u1")
-    if dtype.newbyteorder("<") not in _CODES:
-        dtype = np.dtype("f4")
-    values = np.asarray(array, dtype.newbyteorder("<")).ravel(order="F")
-    _write(path, _header_bytes(array.shape, dtype, placement, 0), values.data, 1)
+    array = storable(array)
+    values = array.astype(array.dtype.newbyteorder("<"), copy=False).ravel(order="F")
+    _write(path, _header_bytes(array.shape, array.dtype, placement, 0), values.data, 1)
 
 
 def write_nifti_field(path, planes_mm_lps, placement):

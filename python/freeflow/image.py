@@ -1,12 +1,11 @@
 """Images: an array and where it lies."""
 
 import os
-import sys
 import warnings
 
 import numpy as np
 
-from . import _arrays, _native, files
+from . import _arrays, _native, files, others
 
 _RAS_LPS = np.diag([-1.0, -1.0, 1.0, 1.0])
 
@@ -62,6 +61,8 @@ class Image:
     _path = None  # of the file that it was read from
 
     def __init__(self, array, affine_ras=None, *, name="array"):
+        if others.library_of(array):
+            raise TypeError(f"{name} is a {type(array).__name__}, which knows its place: freeflow.Image.of(...) takes it with that")
         array = _arrays.recognised(array, name)
         _arrays.require_volume(array, name)
         self.array = array
@@ -83,11 +84,18 @@ class Image:
 
     @classmethod
     def channels(cls, array, affine_ras=None):
-        """The images of an array of shape (channels, i, j, k), such as a network's features: a list for register()."""
-        array = _arrays.recognised(array, "array")
-        if len(array.shape) != 4:
-            raise ValueError(f"array has {len(array.shape)} dimensions, and channels of volumes have 4: (channel, i, j, k)")
-        return [cls(array[c], affine_ras) for c in range(array.shape[0])]
+        """The images of an array of shape (channels, i, j, k), such as a network's features, or of a nibabel, SimpleITK, ITK
+        or ANTsPy image with several values per voxel (4-D, RGB), which knows its place: a list for register()."""
+        library = others.library_of(array)
+        if library is None:
+            array = _arrays.recognised(array, "array")
+            if len(array.shape) != 4:
+                raise ValueError(f"array has {len(array.shape)} dimensions, and channels of volumes have 4: (channel, i, j, k)")
+            return [cls(array[c], affine_ras) for c in range(array.shape[0])]
+        if affine_ras is not None:
+            raise TypeError("affine_ras is of arrays: an image has its own")
+        whole = cls._of_library(array, library, "array", channels=True)
+        return [cls._placed(volume, whole._placement) for volume in whole.array]
 
     @classmethod
     def read(cls, path):
@@ -114,42 +122,27 @@ class Image:
 
     @classmethod
     def of(cls, given, name="image"):
-        """An Image of an Image, a path, a nibabel or SimpleITK image, or an array (voxels of 1 mm)."""
+        """An Image of an Image, a path, a nibabel, SimpleITK, ITK or ANTsPy image, or an array (voxels of 1 mm)."""
         if isinstance(given, cls):
             _arrays.require_memory(given.array, name)
             return given
         if isinstance(given, (str, os.PathLike)):
             return cls.read(given)
-        if _is_nibabel(given):
-            return cls._of_nibabel(given, name)
-        if _is_sitk(given):
-            return cls._of_sitk(given, name)
-        return cls(given, name=name)
+        library = others.library_of(given)
+        return cls(given, name=name) if library is None else cls._of_library(given, library, name)
 
     @classmethod
-    def _of_nibabel(cls, given, name):
-        array = np.asanyarray(given.dataobj)
-        if array.dtype.kind == "f" and array.dtype.itemsize > 4:
-            array = array.astype(np.float32, order="K")
-        if array.ndim == 4 and array.shape[3] == 1:
-            array = array[..., 0]
-        _arrays.require_volume(array, name)
-        if given.affine is None:
-            raise ValueError(f"{name} is a nibabel image without an affine")
-        return cls._of_affine(array, given.affine, given.header.get_zooms()[:3], name)
-
-    @classmethod
-    def _of_sitk(cls, given, name):
-        if given.GetNumberOfComponentsPerPixel() != 1:
-            raise ValueError(f"{name} has {given.GetNumberOfComponentsPerPixel()} components per voxel; give each as an image")
-        if given.GetDimension() != 3:
-            raise ValueError(f"{name} has {given.GetDimension()} dimensions, and a volume has 3")
-        # The view refers to the image's memory and does not keep it.
-        array = _kept(sys.modules["SimpleITK"].GetArrayViewFromImage(given), given).transpose()
-        image = cls.__new__(cls)
-        image.array, image._name = array, name
-        direction = np.array(given.GetDirection()).reshape(3, 3)
-        image._set_placement(given.GetSpacing(), given.GetOrigin(), _orthonormal(direction, name))
+    def _of_library(cls, given, library, name, channels=False):
+        if library == "nibabel":
+            array, *place = others.of_nibabel(given, name, channels)
+            image = cls._of_affine(array, *place, name)
+        else:
+            array, spacing, origin, direction = others.of_itk(given, library, name, channels)
+            image = cls.__new__(cls)
+            image.array, image._name = array, name
+            image._set_placement(spacing, origin, _orthonormal(direction, name))
+        for volume in array if channels else [array]:
+            _arrays.require_volume(volume, name)
         return image
 
     @property
@@ -178,18 +171,14 @@ class Image:
         return array if dtype is None else array.astype(dtype, copy=False)
 
     def to_nibabel(self):
-        import nibabel
-
-        return nibabel.Nifti1Image(self.numpy(), self.affine_ras)
+        return others.to_nibabel(self.numpy(), self.affine_ras)
 
     def to_sitk(self):
-        import SimpleITK
+        return others.to_sitk(self.numpy(), self._placement)
 
-        made = SimpleITK.GetImageFromArray(np.ascontiguousarray(self.numpy().transpose()))
-        made.SetSpacing(self._placement.spacing)
-        made.SetOrigin(self._placement.origin_lps)
-        made.SetDirection([x for row in self._placement.direction_lps for x in row])
-        return made
+    def to_ants(self):
+        """Of ANTsPy."""
+        return others.to_ants(self.numpy(), self._placement)
 
     def write(self, path):
         """NIfTI (.nii, .nii.gz)."""
@@ -213,26 +202,3 @@ def grid_like(array, placement, name):
     steps = [(abs(s) if n > 1 else 0, -a) for a, (s, n) in enumerate(zip(strides, array.shape))]
     axes = [-a for _, a in sorted(steps)]
     return _native.Grid.make([int(n) for n in array.shape], axes, placement, name)
-
-
-class _Kept:
-    """What numpy takes for the base of an array, so that every view of it keeps the owner of the memory."""
-
-    def __init__(self, view, owner):
-        self.__array_interface__ = view.__array_interface__
-        self._view, self._owner = view, owner
-
-
-def _kept(view, owner):
-    """numpy drops a base that is an array itself, and with it what that refers to."""
-    return np.asarray(_Kept(view, owner))
-
-
-def _is_nibabel(given):
-    module = sys.modules.get("nibabel")
-    return module is not None and isinstance(given, module.spatialimages.SpatialImage)
-
-
-def _is_sitk(given):
-    module = sys.modules.get("SimpleITK")
-    return module is not None and isinstance(given, module.Image)

@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from . import _arrays, _native
+from . import _arrays, _native, others
 from .image import Image
 from .transform import Transform
 
@@ -108,7 +108,7 @@ def _channels(given, name):
         isinstance(given, (list, tuple))
         and given
         and all(
-            isinstance(g, (Image, str, os.PathLike)) or hasattr(g, "__array__") or hasattr(g, "__dlpack__") or hasattr(g, "GetSpacing")
+            isinstance(g, (Image, str, os.PathLike)) or hasattr(g, "__array__") or hasattr(g, "__dlpack__") or others.library_of(g)
             for g in given
         )
     ):

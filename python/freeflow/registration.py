@@ -38,7 +38,7 @@ def register(
     """Finds a transform so that moving(transform(x)) matches fixed(x): what fluidreg (flow, fluid, demons), ffdreg (ffd)
     and linreg (rigid, similarity, scaled, affine) do, with the same bits.
 
-    fixed, moving: an Image, a path, a nibabel or SimpleITK image, an array (numpy, torch, cupy), or a list of them:
+    fixed, moving: an Image, a path, an image of nibabel, SimpleITK, ITK or ANTsPy, an array (numpy, torch, cupy), or a list:
         channels, each compared with the other side's of the same place. Arrays on a GPU stay there.
     model: "flow" (greedy compositive flow, topology kept), "ffd" (B-splines), "fluid", "demons", "rigid" (6 parameters),
         "similarity" (7), "scaled" (9), "affine" (12).

@@ -61,6 +61,17 @@ def test_nifti_round_trip(tmp_path):
         assert np.array_equal(read.array, array) and np.allclose(read.affine_ras, turned, atol=1e-5)
 
 
+@pytest.mark.parametrize("kind", ["?", "i1", "i2", "u2", "i4", "i8", "u8", "f2", "f4", "f8", "g", ">i2", ">f4", ">f8"])
+def test_every_type_is_written_and_given_on(tmp_path, kind):
+    array = (brain(0) > 50 if kind == "?" else brain(0)).astype(kind)
+    image = freeflow.Image(array, AFFINE)
+    image.write(tmp_path / "a.nii")
+    assert np.array_equal(freeflow.Image.read(tmp_path / "a.nii").numpy(), array.astype("f4") if kind == "g" else array)
+    for library, give in (("nibabel", image.to_nibabel), ("SimpleITK", image.to_sitk)):
+        pytest.importorskip(library)
+        assert np.array_equal(freeflow.Image.of(give()).numpy().astype("f4"), array.astype("f4"))
+
+
 def test_nifti_as_nibabel_reads_it(tmp_path):
     nibabel = pytest.importorskip("nibabel")
     turned = np.array(AFFINE)

@@ -1,0 +1,109 @@
+"""Images of other libraries, which are not imported: their voxels, where they lie if that can be, and their place."""
+
+import sys
+
+import numpy as np
+
+from . import _arrays, files
+
+
+def library_of(given):
+    """ "nibabel", "SimpleITK", "itk" or "ants", or None for anything else."""
+    for name, kind in (("nibabel", "spatialimages.SpatialImage"), ("SimpleITK", "Image"), ("ants", "core.ants_image.ANTsImage")):
+        found = sys.modules.get(name)
+        for part in kind.split("."):
+            found = getattr(found, part, None)
+        if found is not None and isinstance(given, found):
+            return name
+    return "itk" if hasattr(given, "GetSpacing") and hasattr(given, "GetLargestPossibleRegion") else None
+
+
+def of_nibabel(given, name, channels=False):
+    """(array, affine_ras, voxel size): of shape (i, j, k), or (channel, i, j, k)."""
+    array = np.asanyarray(given.dataobj)
+    if array.dtype.names and channels:  # RGB
+        array = np.stack([array[n] for n in array.dtype.names], axis=-1)
+    if array.dtype.kind not in "biuf":
+        _arrays.refuse_dtype(array, name)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 4:
+        array = array.astype(np.float32, order="K")
+    while array.ndim > (4 if channels else 3) and array.shape[3] == 1:
+        array = array[:, :, :, 0]
+    if channels:
+        array = np.moveaxis(array, -1, 0) if array.ndim > 3 else array[np.newaxis]
+    if given.affine is None:
+        raise ValueError(f"{name} is a nibabel image without an affine")
+    return array, given.affine, given.header.get_zooms()[:3]
+
+
+def of_itk(given, library, name, channels=False):
+    """(array, spacing, origin_lps, direction_lps) of an image of SimpleITK, ITK or ANTsPy, which share a frame."""
+    if library == "ants":
+        dimension, components = given.dimension, given.components
+        place = given.spacing, given.origin, given.direction
+    else:
+        dimension = given.GetDimension() if library == "SimpleITK" else given.GetImageDimension()
+        components = given.GetNumberOfComponentsPerPixel()
+        place = given.GetSpacing(), given.GetOrigin(), given.GetDirection()
+    if dimension != 3:
+        raise ValueError(f"{name} has {dimension} dimensions, and a volume has 3")
+    if components != 1 and not channels:
+        raise ValueError(f"{name} has {components} components per voxel; freeflow.Image.channels(...) makes a list of volumes of it")
+    array = _voxels(given, library)
+    if array.dtype.kind not in "biuf":
+        _arrays.refuse_dtype(array, name)
+    if channels:
+        array = np.moveaxis(array, -1, 0) if components != 1 else array[np.newaxis]
+    spacing, origin, direction = place
+    return array, list(spacing), list(origin), np.asarray(direction, float).reshape(3, 3)
+
+
+def _voxels(given, library):
+    """(i, j, k) or (i, j, k, component)."""
+    if library == "ants":
+        return given.numpy()
+    module = sys.modules[library]
+    if library == "SimpleITK":
+        view = _kept(module.GetArrayViewFromImage(given), given)
+    else:
+        view = _kept(module.array_view_from_image(given), given)
+    return view.transpose(2, 1, 0, *range(3, view.ndim))
+
+
+class _Kept:
+    """What numpy takes for the base of an array, so that every view of it keeps the owner of the memory."""
+
+    def __init__(self, view, owner):
+        self.__array_interface__ = view.__array_interface__
+        self._view, self._owner = view, owner
+
+
+def _kept(view, owner):
+    """numpy drops a base that is an array itself, and with it what that refers to."""
+    return np.asarray(_Kept(view, owner))
+
+
+def to_nibabel(array, affine_ras):
+    import nibabel
+
+    array = files.storable(array)
+    return nibabel.Nifti1Image(array, affine_ras, dtype=array.dtype)
+
+
+def to_sitk(array, placement):
+    import SimpleITK
+
+    made = SimpleITK.GetImageFromArray(np.ascontiguousarray(files.storable(array).transpose()))
+    made.SetSpacing(placement.spacing)
+    made.SetOrigin(placement.origin_lps)
+    made.SetDirection([x for row in placement.direction_lps for x in row])
+    return made
+
+
+def to_ants(array, placement):
+    """As float32, and what has no sign and no fraction as it is: ANTsPy makes unsigned integers of signed ones."""
+    import ants
+
+    array = files.storable(array)
+    array = array if array.dtype in (np.uint8, np.uint16, np.uint32) else array.astype(np.float32)
+    return ants.from_numpy(array, list(placement.origin_lps), list(placement.spacing), np.array(placement.direction_lps))

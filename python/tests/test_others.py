@@ -1,0 +1,113 @@
+"""Images of other libraries: place, channels, and back."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from phantom import AFFINE, brain
+
+import freeflow
+
+TURNED = np.array(AFFINE)
+TURNED[:3, :3] = np.array([[0, -1, 0], [0.6, 0, 0.8], [0.8, 0, -0.6]]) @ AFFINE[:3, :3]
+RGB = np.random.default_rng(0).integers(0, 255, (5, 4, 3, 3), np.uint8)
+
+
+def same(image, array, affine):
+    return np.array_equal(image.numpy(), array) and np.allclose(image.affine_ras, affine, atol=1e-5)
+
+
+@pytest.fixture
+def itk(monkeypatch):
+    """itk.image_from_array, and where itk is not installed what FreeFlow asks of its images."""
+    try:
+        import itk
+    except ImportError:
+        itk = SimpleNamespace(array_view_from_image=lambda image: image.array, image_from_array=Standin, matrix_from_array=np.array)
+        monkeypatch.setitem(sys.modules, "itk", itk)
+    return itk
+
+
+class Standin:
+    def __init__(self, array, is_vector=False):
+        self.array, self._components = array, array.shape[3] if is_vector else 1
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __getattr__(self, name):
+        if name.startswith("Set"):
+            return lambda value: self.__dict__.update({name[3:]: value})
+        if name.startswith("Get"):
+            return lambda: {"ImageDimension": 3, "NumberOfComponentsPerPixel": self._components}.get(name[3:], self.__dict__.get(name[3:]))
+        raise AttributeError(name)
+
+
+def test_itk_images_have_their_place(itk):
+    """numpy takes them for arrays, (k, j, i) and without a place."""
+    theirs = itk.image_from_array(np.ascontiguousarray(brain(0).T))
+    placement = freeflow.Image(brain(0), TURNED)._placement
+    theirs.SetSpacing(placement.spacing)
+    theirs.SetOrigin(placement.origin_lps)
+    theirs.SetDirection(itk.matrix_from_array(np.array(placement.direction_lps)))
+    assert same(freeflow.Image.of(theirs), brain(0), TURNED)
+    with pytest.raises(TypeError, match=r"knows its place: freeflow.Image.of"):
+        freeflow.Image(theirs, np.eye(4))
+
+
+def test_antspy_images_have_their_place_and_go_back():
+    ants = pytest.importorskip("ants")
+    ours = freeflow.Image(brain(0), TURNED)
+    theirs = ours.to_ants()
+    assert theirs.pixeltype == "float" and same(freeflow.Image.of(theirs), brain(0), TURNED)
+    assert np.array_equal(freeflow.Image.of(ants.from_numpy(brain(0))).affine_ras, np.diag([-1, -1, 1, 1]))
+    negative = (brain(0) - 50).astype(np.int16)  # ANTsPy's own way makes 4294967246 of -50
+    assert np.array_equal(freeflow.Image(negative, TURNED).to_ants().numpy(), negative)
+    assert freeflow.Image((brain(0) > 50).astype(np.uint8)).to_ants().pixeltype == "unsigned char"
+    arguments = {"levels": 1, "iterations": 2, "device": "cpu"}
+    moving = freeflow.Image(brain(1), TURNED)
+    found = freeflow.register([theirs, theirs], [moving.to_ants()] * 2, fixed_mask=(theirs > 10), **arguments)
+    mask = freeflow.Image(brain(0) > 10, TURNED)
+    assert np.array_equal(
+        found.transform.numpy(), freeflow.register([ours] * 2, [moving] * 2, fixed_mask=mask, **arguments).transform.numpy()
+    )
+
+
+def test_channels_of_images_with_several_values_per_voxel(itk):
+    rgb = RGB.astype(np.float32)
+    theirs = itk.image_from_array(np.ascontiguousarray(rgb.transpose(2, 1, 0, 3)), is_vector=True)
+    theirs.SetSpacing([2.0, 3.0, 4.0])
+    theirs.SetOrigin([0.0, 0.0, 0.0])
+    theirs.SetDirection(itk.matrix_from_array(np.eye(3)))
+    for c, image in enumerate(freeflow.Image.channels(theirs)):
+        assert same(image, rgb[..., c], np.diag([-2, -3, 4, 1]))
+    with pytest.raises(ValueError, match=r"fixed has 3 components per voxel; freeflow.Image.channels"):
+        freeflow.register(theirs, theirs)
+
+
+def test_channels_of_simpleitk_and_antspy():
+    sitk = pytest.importorskip("SimpleITK")
+    theirs = sitk.GetImageFromArray(np.ascontiguousarray(RGB.transpose(2, 1, 0, 3)), isVector=True)
+    found = freeflow.Image.channels(theirs)
+    assert len(found) == 3 and all(same(image, RGB[..., c], np.diag([-1, -1, 1, 1])) for c, image in enumerate(found))
+    assert len(freeflow.Image.channels(sitk.Image([4, 5, 6], sitk.sitkInt16))) == 1
+    ants = pytest.importorskip("ants")
+    theirs = ants.from_numpy(RGB.astype(np.float32), has_components=True)
+    assert all(same(image, RGB[..., c], np.diag([-1, -1, 1, 1])) for c, image in enumerate(freeflow.Image.channels(theirs)))
+
+
+def test_channels_of_nibabel():
+    nibabel = pytest.importorskip("nibabel")
+    colours = np.zeros(RGB.shape[:3], [("R", "u1"), ("G", "u1"), ("B", "u1")])
+    for c, colour in enumerate("RGB"):
+        colours[colour] = RGB[..., c]
+    for array in (RGB, RGB[:, :, :, None], colours):
+        found = freeflow.Image.channels(nibabel.Nifti1Image(array, TURNED))
+        assert len(found) == 3 and all(same(image, RGB[..., c], TURNED) for c, image in enumerate(found))
+    assert len(freeflow.Image.channels(nibabel.Nifti1Image(RGB[..., 0], TURNED))) == 1
+    with pytest.raises(TypeError, match="affine_ras is of arrays"):
+        freeflow.Image.channels(nibabel.Nifti1Image(RGB, TURNED), AFFINE)
+    for array in (colours, RGB[..., 0].astype(complex)):
+        with pytest.raises(TypeError, match="fixed has the dtype"):
+            freeflow.register(nibabel.Nifti1Image(array, TURNED), brain(0))
