@@ -167,8 +167,13 @@ class Image:
         return _arrays.to_numpy(self.array)
 
     def __array__(self, dtype=None, copy=None):
+        if copy:  # numpy relies on it
+            return np.array(self.numpy(), dtype=dtype)
         array = self.numpy()
-        return array if dtype is None else array.astype(dtype, copy=False)
+        made = array if dtype is None else array.astype(dtype, copy=False)
+        if copy is False and (made is not array or _arrays.device_of(self.array) != "cpu"):
+            raise ValueError("numpy cannot have these voxels without a copy: they are of another type, or lie on a GPU")
+        return made
 
     def to_nibabel(self):
         return others.to_nibabel(self.numpy(), self.affine_ras)

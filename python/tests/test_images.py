@@ -41,6 +41,15 @@ def test_an_array_lives_as_long_as_what_refers_to_it():
     assert np.array_equal(seen, brain(0))
 
 
+def test_numpy_gets_a_copy_where_it_asks_for_one():
+    image = freeflow.Image(brain(0), AFFINE)
+    assert not np.shares_memory(np.array(image), image.array) and np.array_equal(np.array(image), brain(0))
+    assert np.shares_memory(np.asarray(image), image.array) and np.asarray(image, dtype="f8").dtype == "f8"
+    assert image.__array__(copy=False) is image.array
+    with pytest.raises(ValueError, match="without a copy"):
+        image.__array__("f8", copy=False)
+
+
 def test_views_and_sides_of_one_voxel():
     for array in (brain(0)[::2], brain(0)[:, ::-1], brain(0)[3:9, 4:20], brain(0)[:, :, :1], np.broadcast_to(np.float32(3), (4, 5, 6))):
         assert np.array_equal(native(array).numpy(), array)
