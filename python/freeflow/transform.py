@@ -146,27 +146,31 @@ class Transform:
             return image._grid(name)
         return grid
 
-    def apply(self, image, like=None, *, interpolation="linear", fill=0.0):
+    def apply(self, image, like=None, *, interpolation=None, fill=0.0):
         """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the grid of the
         transform's first field, for an affine the image's own): result(x) = image(transform(x)), in one resampling.
 
-        interpolation: "linear", "cubic" or "nearest"; of labels (arrays of integers or bools) "nearest" or "vote": they
-            are never mixed and keep their type, and take "nearest" unless told otherwise.
+        interpolation: "linear" (floats unless told otherwise), "cubic" or "nearest". Integers and bools are labels unless
+            told "linear" or "cubic", which give float32: labels are never mixed and keep their type, by "nearest" or by
+            "vote", the label with the largest share.
         fill: of voxels that fall outside.
         """
         image = Image.of(image, "image")
-        if _is_labels(image.array) and interpolation in ("linear", "nearest", "vote", "labels"):
-            by = {"linear": "nearest", "labels": "vote"}.get(interpolation, interpolation)
-            return self._apply_labels(image, like, by, fill)
+        whole = _is_labels(image.array)
+        by = interpolation or ("nearest" if whole else "linear")
+        if whole and by not in ("linear", "cubic"):
+            return self._apply_labels(image, like, {"labels": "vote"}.get(by, by), _label_of(fill, image.array))
+        if by in ("vote", "labels"):
+            raise ValueError(f"interpolation {by!r} is of labels, and image holds {image.array.dtype}: give it as integers")
         placed = self._placed(image, "image")
         grid = placed._like(like, image)
-        volume = placed._native.apply(image._volume(placed._context, "image"), grid, interpolation, float(fill))
+        volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, _number(fill))
         return Image._placed(_arrays.from_native(volume, image.array), grid.placement)
 
     def _apply_labels(self, image, like, interpolation, fill):
         placed = self._placed(image, "image")
         grid = placed._like(like, image)
-        numbers, values, outside = _numbered(image.array, int(fill))
+        numbers, values, outside = _numbered(image.array, fill)
         labels = _arrays.to_native(numbers, image._placement, placed._context, "image", labels=True)
         volume = placed._native.apply_labels(labels, grid, interpolation, outside)
         array = _arrays.from_native(volume, image.array)
@@ -257,10 +261,29 @@ def _is_labels(array):
     return array.dtype.kind in "biu"
 
 
+def _number(fill):
+    try:
+        return float(fill)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"fill must be a number, and is {fill!r}") from error
+
+
+def _label_of(fill, array):
+    """As an int that the array's type holds; 0 is the default and goes with all."""
+    if not _number(fill).is_integer():
+        raise ValueError(f"fill {fill} is no label; give an integer")
+    label = int(fill)
+    kind = str(array.dtype).removeprefix("torch.")
+    low, high = (0, 1) if kind == "bool" else (np.iinfo(kind).min, np.iinfo(kind).max)
+    if not low <= label <= high:
+        raise ValueError(f"fill {fill} does not fit into labels of {kind}; give another value, or labels of a type that holds it")
+    return label
+
+
 def _numbered(array, background):
     """Labels as int32: themselves, or where they do not fit their places among the values. (numbers, values, background's)"""
     if _arrays.library_of(array) == "numpy" and array.dtype.itemsize >= 4 and array.dtype != np.int32:
-        low, high = int(array.min()), int(array.max())
+        low, high = min(int(array.min()), background), max(int(array.max()), background)
         if low < -(2**31) or high >= 2**31:
             values = np.unique(np.append(array.ravel(order="K"), array.dtype.type(background)))
             return np.searchsorted(values, array).astype(np.int32), values, int(np.searchsorted(values, background))

@@ -102,6 +102,25 @@ def test_labels_beyond_32_bits():
     assert np.array_equal(out, given)
 
 
+def test_integers_are_a_grey_image_where_that_is_asked_for():
+    grey = brain(1).astype(np.int16)
+    image, same = (freeflow.Image(a, AFFINE) for a in (grey, grey.astype(np.float32)))
+    for by in ("linear", "cubic"):
+        out = chain().apply(image, interpolation=by).numpy()
+        assert out.dtype == np.float32 and np.array_equal(out, chain().apply(same, interpolation=by).numpy())
+    assert np.array_equal(chain().apply(same).numpy(), chain().apply(same, interpolation="linear").numpy())
+    assert np.array_equal(chain().apply(image).numpy(), chain().apply(image, interpolation="nearest").numpy())
+
+
+@pytest.mark.parametrize("kind, fill", [("u1", 255), (">i2", -7), ("i4", -(2**31)), ("u4", 2**32 - 1), ("i8", 2**40 + 1)])
+def test_labels_take_any_fill_that_their_type_holds(kind, fill):
+    away = np.eye(4)
+    away[0, 3] = 20
+    given = labels(1).astype(kind)
+    out = freeflow.Transform.affine(away).apply(freeflow.Image(given, AFFINE), fill=fill).numpy()
+    assert out.dtype == np.dtype(kind) and (out[-5:] == fill).all() and np.array_equal(out[:-10], given[10:])
+
+
 def test_vote_differs_from_nearest_at_edges_alone():
     image = freeflow.Image(labels(1), AFFINE)
     nearest, vote = (chain().apply(image, interpolation=i).numpy() for i in ("nearest", "vote"))
