@@ -59,6 +59,7 @@ class Image:
     """
 
     _path = None  # of the file that it was read from
+    _bare = False  # an array that was given for an image, without a word of its place
 
     def __init__(self, array, affine_ras=None, *, name="array"):
         if others.library_of(array):
@@ -129,7 +130,11 @@ class Image:
         if isinstance(given, (str, os.PathLike)):
             return cls.read(given)
         library = others.library_of(given)
-        return cls(given, name=name) if library is None else cls._of_library(given, library, name)
+        if library is not None:
+            return cls._of_library(given, library, name)
+        made = cls(given, name=name)
+        made._bare = True
+        return made
 
     @classmethod
     def _of_library(cls, given, library, name, channels=False):
@@ -200,6 +205,26 @@ class Image:
     def _grid(self, name="like"):
         """As arrays made on this grid shall lie in memory: like this one."""
         return grid_like(self.array, self._placement, name)
+
+
+def said_of_bare(things):
+    """What there is to warn of where an array without a place meets what has one: [sentence]. Of (name, bare, placement)s."""
+    for name, bare, _ in things:
+        for other, also_bare, placement in things:
+            if bare and not also_bare and not _is_default(placement):
+                return [
+                    f"{name} is an array without a place and {other} has one: its voxels are taken to be of 1 mm, the first in the"
+                    " origin; freeflow.Image(array, affine_ras) says where it lies"
+                ]
+    return []
+
+
+def _is_default(placement):
+    return (
+        list(placement.spacing) == [1, 1, 1]
+        and not any(placement.origin_lps)
+        and np.array_equal(placement.direction_lps, np.diag([-1, -1, 1]))
+    )
 
 
 def grid_like(array, placement, name):

@@ -5,7 +5,7 @@ import os
 import numpy as np
 
 from . import _arrays, _native, others
-from .image import Image
+from .image import Image, said_of_bare
 from .transform import Transform
 
 
@@ -16,6 +16,7 @@ class Side:
     def __init__(self, given, mask, name, background=None, clip=None):
         self.name, self.warnings = name, []
         self.images = _channels(given, name)
+        self.place = name, self.images[0]._bare, self.images[0]._placement
         paths = [image._path for image in self.images]
         self.paths = paths if all(paths) else None
         self.missing = []
@@ -55,7 +56,8 @@ class Side:
     def _mask_of(self, mask, image, name):
         if mask is None:
             return None
-        if not isinstance(mask, (Image, str, os.PathLike)) and _arrays.library_of(mask):
+        if not isinstance(mask, (Image, str, os.PathLike)) and others.library_of(mask) is None:
+            mask = _arrays.recognised(mask, name)
             _arrays.require_volume(mask, name)
             if tuple(mask.shape) != image.shape:
                 raise ValueError(f"{name} has the shape {tuple(mask.shape)}, and its image {image.shape}")
@@ -87,7 +89,7 @@ class Inputs:
             raise ValueError(
                 f"fixed has {len(fixed.images)} channels and moving {len(moving.images)}; each is compared with the one of its place"
             )
-        self.warnings = fixed.warnings + moving.warnings
+        self.warnings = fixed.warnings + moving.warnings + said_of_bare([fixed.place, moving.place])
 
     sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
     fixed = property(lambda self: self._fixed.images)

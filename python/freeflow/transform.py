@@ -1,12 +1,13 @@
 """Transforms: where points of the fixed image's space lie in the moving image's."""
 
 import os
+import warnings
 
 import numpy as np
 
 from . import _arrays, _native, files
 from .context import Context, context_for
-from .image import Image, flipped
+from .image import Image, flipped, said_of_bare
 
 
 def _rows(matrix):
@@ -146,6 +147,12 @@ class Transform:
             return image._grid(name)
         return grid
 
+    def _warn_of_bare(self, image, like):
+        placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
+        grid = self._native.grid
+        for sentence in said_of_bare(placed if grid is None else [*placed, ("the transform", False, grid.placement)]):
+            warnings.warn(sentence, stacklevel=3)
+
     def apply(self, image, like=None, *, interpolation=None, fill=0.0):
         """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the grid of the
         transform's first field, for an affine the image's own): result(x) = image(transform(x)), in one resampling.
@@ -156,6 +163,8 @@ class Transform:
         fill: of voxels that fall outside.
         """
         image = Image.of(image, "image")
+        like = None if like is None else Image.of(like, "like")
+        self._warn_of_bare(image, like)
         whole = _is_labels(image.array)
         by = interpolation or ("nearest" if whole else "linear")
         if whole and by not in ("linear", "cubic"):

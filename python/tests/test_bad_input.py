@@ -46,6 +46,7 @@ def mask(value=1, shape=GOOD.shape):
     [
         ({"fixed": GOOD.astype(complex)}, TypeError, "fixed has the dtype complex128"),
         ({"fixed": GOOD[0]}, ValueError, "fixed has 2 dimensions"),
+        ({"fixed": np.ma.masked_less(GOOD, 10)}, TypeError, "fixed is a masked array"),
         ({"moving": 3}, ValueError, "moving has 0 dimensions"),
         ({"moving": None}, TypeError, "moving"),
         ({"moving": "nowhere.nii.gz"}, OSError, "nowhere"),

@@ -1,5 +1,7 @@
 """What an image may be, and that arrays stay where they are."""
 
+import warnings
+
 import numpy as np
 import pytest
 from phantom import AFFINE, brain
@@ -128,6 +130,45 @@ def test_arrays_of_a_simpleitk_image_outlive_it(of):
     array = of(freeflow.Image.of(sitk.GetImageFromArray(np.full((64, 64, 64), 7, "f4"))))
     junk = [np.full((64, 64, 64), 9, "f4") for _ in range(20)]  # takes memory that was given back
     assert junk and (array == 7).all()
+
+
+def said_of_places(recwarn):
+    said = [str(w.message) for w in recwarn if "without a place" in str(w.message)]
+    recwarn.clear()
+    return said
+
+
+def test_a_bare_array_beside_a_placed_image_is_said(recwarn):
+    fixed, moving = (freeflow.Image(brain(s), AFFINE) for s in (0, 1))
+    few = {"levels": 1, "iterations": 1, "linear": "none", "start": "none", "device": "cpu"}
+    warnings.simplefilter("always")
+    found = freeflow.register(fixed, moving, **few).transform
+    found.apply(moving, fixed), found.apply(moving)
+    freeflow.register(brain(0), freeflow.Image(brain(1)), **few).transform.apply(brain(1), brain(0))
+    freeflow.Transform.identity().apply(brain(0))
+    assert said_of_places(recwarn) == []
+    freeflow.register(fixed, brain(1), **few)
+    assert said_of_places(recwarn)[0].startswith("moving is an array without a place and fixed has one")
+    freeflow.register([brain(0)] * 2, [moving] * 2, **few)
+    assert said_of_places(recwarn)[0].startswith("fixed is an array without a place and moving has one")
+    for arguments, words in (
+        ((brain(1), fixed), "image is an array without a place and like has one"),
+        ((moving, brain(0)), "like is an array without a place and image has one"),
+        ((brain(1),), "image is an array without a place and the transform has one"),
+        ((brain(1), brain(0)), "image is an array without a place and the transform has one"),
+    ):
+        found.apply(*arguments)
+        (said,) = said_of_places(recwarn)
+        assert said.startswith(words)
+
+
+def test_bare_masks_lie_on_the_grids_of_their_images(recwarn):
+    fixed, moving = (freeflow.Image(brain(s), AFFINE) for s in (0, 1))
+    few = {"levels": 1, "iterations": 2, "device": "cpu"}
+    placed = freeflow.register(fixed, moving, fixed_mask=freeflow.Image(brain(0) > 10, AFFINE), **few)
+    for mask in (brain(0) > 10, (brain(0) > 10).tolist()):
+        assert np.array_equal(freeflow.register(fixed, moving, fixed_mask=mask, **few).transform.numpy(), placed.transform.numpy())
+    assert not [w for w in recwarn if "mask" in str(w.message)]
 
 
 def test_infinities_count_as_no_value():
