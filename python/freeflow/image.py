@@ -70,6 +70,13 @@ class Image:
         self._name = name
         self._set_placement(*placement_of(np.eye(4) if affine_ras is None else affine_ras, "affine_ras"))
 
+    def __getstate__(self):
+        return {**self.__dict__, "_placement": numbers_of(self._placement)}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._set_placement(*state["_placement"])
+
     def _set_placement(self, spacing, origin_lps, direction_lps):
         self._placement = _native.Placement(
             [float(x) for x in spacing], [float(x) for x in origin_lps], [[float(x) for x in row] for row in direction_lps]
@@ -205,6 +212,10 @@ class Image:
     def _grid(self, name="like"):
         """As arrays made on this grid shall lie in memory: like this one."""
         return grid_like(self.array, self._placement, name)
+
+
+def numbers_of(placement):
+    return list(placement.spacing), list(placement.origin_lps), [list(row) for row in placement.direction_lps]
 
 
 def said_of_bare(things):

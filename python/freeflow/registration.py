@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from . import _arrays, _native, files, outputs
-from .context import context_for
+from .context import Context, context_for
 from .image import Image
 from .inputs import Inputs, Side, middle, said_of_rotation, start_of
 from .progress import callback_of
@@ -264,6 +264,15 @@ class Registration:
         report = self.report
         seconds = {**report["seconds"], "writing": written}
         return {**report, "seconds": seconds, "inputs": {"folder": os.getcwd(), **self._inputs.paths}}
+
+    def __getstate__(self):
+        if self._context.device != "cpu":
+            raise TypeError("a registration on a GPU cannot be pickled: save() writes it, and its transform can be")
+        return {**self.__dict__, "_context": self._context.threads}
+
+    def __setstate__(self, state):
+        self.__dict__.update(state)
+        self._context = Context("cpu", threads=state["_context"])
 
     def __repr__(self):
         return f"<freeflow.Registration {self._report['options']['model']}, fixed {self.fixed!r}>"

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _arrays, _native, files
 from .context import Context, context_for
-from .image import Image, flipped, said_of_bare
+from .image import Image, flipped, numbers_of, said_of_bare
 
 
 def _rows(matrix):
@@ -246,9 +246,36 @@ class Transform:
         grid = self._like(like, None)
         write_field(path, self._native.composed(grid))
 
+    def __getstate__(self):
+        """Fields bit for bit, and a registration's own inverse, which is computed for it. Back on the CPU."""
+        inverse = self._inverse() if self._inverse else None
+        return [None if native is None else [_kept(part) for part in native.parts()] for native in (self._native, inverse)]
+
+    def __setstate__(self, state):
+        self._native, inverse = (None if parts is None else _restored(parts) for parts in state)
+        self._inverse = None if inverse is None else lambda: inverse
+
     def __repr__(self):
         fields = len(self._native.parts()) // 2
         return f"<freeflow.Transform {'affine' if not fields else f'{fields} field' + 's' * (fields > 1)} on {self.device}>"
+
+
+def _kept(part):
+    """An affine's rows, or a field in numbers that pickle knows."""
+    if isinstance(part, list):
+        return part
+    grid = part.grid
+    return part.planes_in_voxels(), list(grid.shape), list(grid.axes), numbers_of(grid.placement)
+
+
+def _restored(parts):
+    context = Context("cpu")._native
+    whole = _native.Transform.of_affine(context, parts[0])
+    for (planes, shape, axes, place), affine in zip(parts[1::2], parts[2::2]):
+        grid = _native.Grid.make(shape, axes, _native.Placement(*place), "the field")
+        field = _native.Field.of_voxels(context, planes, grid, "the field")
+        whole = whole.then(_native.Transform.of_field(field, affine))
+    return whole
 
 
 def _in_array_order(planes, axes):

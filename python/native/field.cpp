@@ -21,9 +21,27 @@ namespace {
 /// programs' files have it.
 Eigen::Matrix3d to_mm_lps(const Geometry& g) { return g.index_to_world().linear(); }
 
+using Planes = nb::ndarray<nb::numpy, float, nb::ndim<4>>;
+using GivenPlanes = nb::ndarray<const float, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+
+/// Of shape (3, slowest, ..., fastest).
+Planes array_of(std::unique_ptr<std::vector<float>> planes, const Extent& n) {
+  float* const data = planes->data();
+  const nb::capsule owner(planes.release(), [](void* p) noexcept {
+    delete static_cast<std::vector<float>*>(p);  // NOLINT(cppcoreguidelines-owning-memory)
+  });
+  return {data, {3, std::size_t(n.z), std::size_t(n.y), std::size_t(n.x)}, owner};
+}
+
+void require_shape(const GivenPlanes& planes, const Extent& n, const std::string& what) {
+  require(planes.shape(0) == 3 && planes.shape(1) == std::size_t(n.z) &&
+              planes.shape(2) == std::size_t(n.y) && planes.shape(3) == std::size_t(n.x),
+          what + " has another shape than its grid");
+}
+
 /// Three planes of memory order, each component of world millimetres, x of LPS first: what a NIfTI
 /// file of a displacement holds.
-nb::ndarray<nb::numpy, float, nb::ndim<4>> planes_mm_lps(const PyField& f) {
+Planes planes_mm_lps(const PyField& f) {
   auto mm = std::make_unique<std::vector<float>>();
   on(*f.context, [&](Context& ctx) {
     const std::vector<float> u = f.field->to_host(ctx);
@@ -37,23 +55,14 @@ nb::ndarray<nb::numpy, float, nb::ndim<4>> planes_mm_lps(const PyField& f) {
       for (int c = 0; c < 3; ++c) (*mm)[std::size_t(c) * count + v] = float(vector[c]);
     }
   });
-  const Extent n = f.field->extent();
-  float* const data = mm->data();
-  const nb::capsule owner(mm.release(), [](void* p) noexcept {
-    delete static_cast<std::vector<float>*>(p);  // NOLINT(cppcoreguidelines-owning-memory)
-  });
-  return {data, {3, std::size_t(n.z), std::size_t(n.y), std::size_t(n.x)}, owner};
+  return array_of(std::move(mm), f.field->extent());
 }
 
 /// The same of planes of millimetres. `planes` is of shape (3, slowest, ..., fastest) in C order.
-PyField field_of_mm_lps(
-    const SharedContext& context,
-    const nb::ndarray<const float, nb::ndim<4>, nb::c_contig, nb::device::cpu>& planes,
-    const Grid& grid, const std::string& what) {
+PyField field_of_mm_lps(const SharedContext& context, const GivenPlanes& planes, const Grid& grid,
+                        const std::string& what) {
   const Extent n = grid.geometry.extent;
-  require(planes.shape(0) == 3 && planes.shape(1) == std::size_t(n.z) &&
-              planes.shape(2) == std::size_t(n.y) && planes.shape(3) == std::size_t(n.x),
-          what + " has another shape than its grid");
+  require_shape(planes, n, what);
   const float* const mm = planes.data();
   auto field = on(*context, [&](Context& ctx) {
     const std::size_t count = n.count();
@@ -68,6 +77,25 @@ PyField field_of_mm_lps(
       for (int c = 0; c < 3; ++c) u[std::size_t(c) * count + v] = float(in_voxels[c]);
     }
     require(nonfinite == 0, what + " has numbers that are not finite");
+    auto made = std::make_shared<DisplacementField>(ctx, grid.geometry, u);
+    ctx.synchronize();
+    return made;
+  });
+  return {context, std::move(field), grid.axes};
+}
+
+/// The planes as the field has them, in voxels, and a field of such ones: what pickle keeps.
+Planes planes_in_voxels(const PyField& f) {
+  auto u = std::make_unique<std::vector<float>>();
+  on(*f.context, [&](Context& ctx) { *u = f.field->to_host(ctx); });
+  return array_of(std::move(u), f.field->extent());
+}
+
+PyField field_of_voxels(const SharedContext& context, const GivenPlanes& planes, const Grid& grid,
+                        const std::string& what) {
+  require_shape(planes, grid.geometry.extent, what);
+  auto field = on(*context, [&](Context& ctx) {
+    const std::vector<float> u(planes.data(), planes.data() + planes.size());
     auto made = std::make_shared<DisplacementField>(ctx, grid.geometry, u);
     ctx.synchronize();
     return made;
@@ -101,9 +129,12 @@ void bind_field(nb::module_& m) {
   nb::class_<PyField>(m, "Field")
       .def_static("of_mm_lps", &field_of_mm_lps, nb::arg("context"), nb::arg("planes"),
                   nb::arg("grid"), nb::arg("what"))
+      .def_static("of_voxels", &field_of_voxels, nb::arg("context"), nb::arg("planes"),
+                  nb::arg("grid"), nb::arg("what"))
       .def_prop_ro("context", [](const PyField& f) { return f.context; })
       .def_prop_ro("grid", &PyField::grid)
       .def("planes_mm_lps", &planes_mm_lps)
+      .def("planes_in_voxels", &planes_in_voxels)
       .def("dlpack", &dlpack);
 }
 
