@@ -14,6 +14,12 @@ _CODES = {np.dtype(t): code for code, t in _TYPES.items()}
 _VECTOR = 1007
 
 
+def require_millimetres(unit, whose, error):
+    """unit: NIfTI's code; 0 says nothing."""
+    if unit in (1, 3):
+        raise error(f"{whose} lengths are in {'metres' if unit == 1 else 'micrometres'}; convert it to millimetres")
+
+
 class _Header:
     """What a NIfTI-1 header says."""
 
@@ -21,19 +27,29 @@ class _Header:
         if len(raw) < 348:
             raise OSError(f"cannot read '{path}': it ends within its header or is not a NIfTI file")
         order = next((o for o in "<>" if struct.unpack(o + "i", raw[:4])[0] == 348), None)
+        if struct.unpack("<i", raw[:4])[0] in (540, 469893120):
+            raise OSError(f"cannot read '{path}': it is NIfTI-2; nibabel.load('{path}') gives an image to use in its place")
         if order is None or raw[344:347] not in (b"n+1", b"ni1"):
             raise OSError(f"cannot read '{path}': it is not a NIfTI-1 file")
         dim = struct.unpack(order + "8h", raw[40:56])
         if not 1 <= dim[0] <= 7:
             raise OSError(f"cannot read '{path}': it declares {dim[0]} dimensions")
+        if min(dim[1 : min(dim[0], 3) + 1]) < 1:
+            raise OSError(f"cannot read '{path}': its header declares a size of {' x '.join(map(str, dim[1:4]))} voxels")
         self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
         self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
         if datatype not in _TYPES:
             raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars")
         self.dtype = np.dtype(order + _TYPES[datatype])
         pixdim = struct.unpack(order + "8f", raw[76:108])
-        self.offset = int(struct.unpack(order + "f", raw[108:112])[0])
-        self.slope, self.intercept = struct.unpack(order + "2f", raw[112:120])
+        offset = struct.unpack(order + "f", raw[108:112])[0]
+        if not 348 <= offset < 2**31:
+            raise OSError(f"cannot read '{path}': its header puts the voxels at byte {offset:g}")
+        self.offset = int(offset)
+        slope, intercept = struct.unpack(order + "2f", raw[112:120])
+        scaled = np.isfinite(slope) and slope != 0
+        self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)
+        require_millimetres(raw[123] & 7, f"cannot read '{path}': its", OSError)
         qform, sform = struct.unpack(order + "2h", raw[252:256])
         self.spacing = np.array(pixdim[1:4], np.float64)
         rows = np.array(struct.unpack(order + "12f", raw[280:328]), np.float64).reshape(3, 4)
@@ -72,7 +88,7 @@ def _read(path):
     header = _Header(data, path)
     count = int(np.prod([int(n) for n in header.shape], dtype=object))
     have = (len(data) - header.offset) // header.dtype.itemsize
-    if header.offset < 348 or have < count:
+    if have < count:
         raise OSError(f"cannot read '{path}': file ends after {max(0, have)} of {count} voxels")
     return header, np.frombuffer(data, header.dtype, count, header.offset)
 
@@ -95,7 +111,7 @@ def read_nifti_image(path):
     if any(n != 1 for n in header.shape[3:]):
         raise OSError(f"cannot read '{path}': its shape is {tuple(header.shape)}, and a volume has 3 dimensions")
     array = values.reshape(header.shape[:3], order="F")
-    if header.slope not in (0, 1) or (header.slope == 1 and header.intercept != 0):
+    if (header.slope, header.intercept) != (1, 0):
         array = (array * np.float64(header.slope) + np.float64(header.intercept)).astype(np.float32)
     return array, header.affine, header.spacing
 

@@ -31,6 +31,8 @@ def of_nibabel(given, name, channels=False):
         array = array[:, :, :, 0]
     if channels:
         array = np.moveaxis(array, -1, 0) if array.ndim > 3 else array[np.newaxis]
+    if "xyzt_units" in getattr(given.header, "keys", dict)():
+        files.require_millimetres(int(given.header["xyzt_units"]) & 7, f"{name} is no use: its", ValueError)
     if given.affine is None:
         raise ValueError(f"{name} is a nibabel image without an affine")
     return array, given.affine, given.header.get_zooms()[:3]

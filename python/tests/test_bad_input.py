@@ -1,5 +1,7 @@
 """What cannot be used ends in an exception whose sentence names the argument."""
 
+import struct
+
 import numpy as np
 import pytest
 from phantom import AFFINE, brain
@@ -152,6 +154,46 @@ def test_damaged_files(tmp_path, name, content):
     for read in (freeflow.Image.read, freeflow.Transform.read):
         with pytest.raises(OSError, match=name):
             read(path)
+
+
+def changed_header(path, layout, at, *values):
+    freeflow.Image(GOOD.astype(np.int16), AFFINE).write(path)
+    raw = bytearray(path.read_bytes())
+    struct.pack_into(layout, raw, at, *values)
+    path.write_bytes(raw)
+    return path
+
+
+@pytest.mark.parametrize(
+    "layout, at, value, words",
+    [
+        ("<B", 123, 3, "its lengths are in micrometres; convert it to millimetres"),
+        ("<B", 123, 1, "its lengths are in metres"),
+        ("<h", 42, -3, "declares a size of -3 x 14 x 10 voxels"),
+        ("<h", 40, 9, "declares 9 dimensions"),
+        ("<f", 108, np.nan, "puts the voxels at byte nan"),
+        ("<f", 108, np.inf, "puts the voxels at byte inf"),
+        ("<f", 108, 0, "puts the voxels at byte 0"),
+        ("<i", 0, 540, "it is NIfTI-2; nibabel.load"),
+    ],
+)
+def test_headers_that_say_what_cannot_be(tmp_path, layout, at, value, words):
+    with pytest.raises(OSError, match=words):
+        freeflow.Image.read(changed_header(tmp_path / "a.nii", layout, at, value))
+
+
+@pytest.mark.parametrize("slope, intercept", [(np.nan, np.nan), (np.inf, 3), (0, 5), (1, 0)])
+def test_a_scale_that_is_no_number_is_none(tmp_path, slope, intercept):
+    image = freeflow.Image.read(changed_header(tmp_path / "a.nii", "<2f", 112, slope, intercept))
+    assert np.array_equal(image.numpy(), GOOD.astype(np.int16)) and image.array.dtype == np.int16
+
+
+def test_an_image_of_nibabel_in_other_units_is_refused():
+    nibabel = pytest.importorskip("nibabel")
+    image = nibabel.Nifti1Image(GOOD, AFFINE)
+    image.header.set_xyzt_units("micron")
+    with pytest.raises(ValueError, match="image is no use: its lengths are in micrometres"):
+        freeflow.Image.of(image)
 
 
 def test_truncated_files(tmp_path):
