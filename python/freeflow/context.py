@@ -1,5 +1,6 @@
 """Where work runs."""
 
+import operator
 import threading
 
 from . import _arrays, _native
@@ -17,6 +18,15 @@ def _handle(stream):
     if hasattr(stream, "__cuda_stream__"):
         return stream.__cuda_stream__()[1], stream
     raise TypeError(f"stream is a {type(stream).__name__}: give torch.cuda.current_stream(), a cupy stream, or the handle as an integer")
+
+
+def _whole(threads):
+    try:
+        if not isinstance(threads, bool):
+            return operator.index(threads)
+    except TypeError:
+        pass
+    raise TypeError(f"threads must be a whole number, and is {threads!r}")
 
 
 class Context:
@@ -37,8 +47,7 @@ class Context:
             device = str(device)  # torch.device
         owner = getattr(stream, "device", None)
         index = getattr(owner, "index", None)
-        if isinstance(threads, bool) or not isinstance(threads, int):
-            raise TypeError(f"threads must be a whole number, and is {threads!r}")
+        threads = _whole(threads)
         handle, keeper = _handle(stream)
         if handle is not None and handle < 0:
             raise ValueError(f"stream {handle} is no handle of a CUDA stream")
@@ -103,6 +112,8 @@ def context_for(arrays, context, device, threads):
             raise TypeError(f"context must be a freeflow.Context, and is a {type(context).__name__}")
         if device != "auto":
             raise ValueError("context and device exclude each other: the context has its device")
+        if threads:
+            raise ValueError("context and threads exclude each other: freeflow.Context(device, threads=...) has its own")
         if place not in ("cpu", context.device):
             raise ValueError(f"{name} lies on {place}, but context is of {context.device}: copy it there, or take a context of {place}")
         return context

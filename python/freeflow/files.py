@@ -162,6 +162,8 @@ def _write(path, header, values, level):
     if not path.lower().endswith((".nii", ".nii.gz")):
         raise ValueError(f"'{path}' is no name of a NIfTI file (.nii, .nii.gz)")
     temporary = path + ".tmp"
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise FileNotFoundError(f"cannot write '{path}': there is no folder '{os.path.dirname(path)}'")
     try:
         with open(temporary, "wb") as file:
             if path.lower().endswith(".gz"):
@@ -324,6 +326,8 @@ def read_by_others(path):
     """A SimpleITK or nibabel image, whichever is installed and reads it."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"cannot read '{path}': there is no such file")
+    if os.path.isdir(path):
+        raise IsADirectoryError(f"cannot read '{path}': it is a folder; give a file of it, or a series as SimpleITK or nibabel has it")
     tried = []
     for name in ("SimpleITK", "nibabel"):
         try:

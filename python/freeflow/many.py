@@ -76,7 +76,9 @@ class _Reader:
         """What gives (call, inputs, seconds) of the next pair or raises what is wrong with it; None after the last."""
         try:
             pair = next(pairs)
-            given = dict(pair) if isinstance(pair, dict) else dict(zip(("fixed", "moving"), pair, strict=True))
+            if not isinstance(pair, (dict, tuple, list)) or not (isinstance(pair, dict) or len(pair) == 2):
+                raise ValueError(f"a pair is (fixed, moving) or a dict of register()'s arguments, and one of pairs is a {_what(pair)}")
+            given = dict(pair) if isinstance(pair, dict) else dict(zip(("fixed", "moving"), pair))
         except StopIteration:
             return None
         except Exception as error:
@@ -105,6 +107,10 @@ class _Reader:
             # Objects are kept, so that no other one takes their identity.
             self._before[name] = (key, Side(images, mask, name, **shared), images, mask)
         return self._before[name][1]
+
+
+def _what(pair):
+    return f"{type(pair).__name__} of {len(pair)}" if isinstance(pair, (tuple, list)) else type(pair).__name__
 
 
 def _raising(error):

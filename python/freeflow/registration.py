@@ -1,5 +1,7 @@
 """Registrations."""
 
+import difflib
+import inspect
 import os
 import time
 import warnings
@@ -76,6 +78,7 @@ class Call:
             raise ValueError(f"interpolation {interpolation!r} is not one of linear, cubic")
         if isinstance(init, Transform) and not init.is_affine and model in _LINEAR:
             raise ValueError("init has a displacement field, and a linear registration starts from an affine")
+        _require_known(model, options)
         self._model, self._init, self._interpolation, self._progress = model, init, interpolation, progress
         self._options = options if similarity is None else {**options, "similarity": similarity}
 
@@ -100,6 +103,15 @@ class Call:
         report = _opened(model, options, context, inputs, report)
         back = back if model in _LINEAR else _OwnInverse(back, report)
         return Registration(inputs, context, forward, back, report, self._interpolation)
+
+
+def _require_known(model, options):
+    """Where an option is near another word. What is not is refused with the list of options (python/native)."""
+    words = [*_native.option_names(model), *inspect.signature(register).parameters]
+    for name in options:
+        near = [w for w in words if name in w] or difflib.get_close_matches(name, words, 1)
+        if name not in words and near:
+            raise ValueError(f"{name} is no option of model={model!r}: is {' or '.join(near)} meant?")
 
 
 def _geometry(image, missing):

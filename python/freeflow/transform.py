@@ -74,6 +74,8 @@ class Transform:
         if not paths:
             raise TypeError("Transform.read takes at least one path")
         context = context or Context("cpu")
+        if isinstance(paths[0], (list, tuple)):
+            raise TypeError("Transform.read takes each path by itself: Transform.read(*paths)")
         parts = [cls._read_one(path, context) for path in map(os.fspath, paths)]
         whole = parts[0]
         for part in parts[1:]:
@@ -243,6 +245,8 @@ class Transform:
             if not self.is_affine:
                 raise ValueError(f"'{path}' holds an affine, and the transform has a field: write .nii.gz, or Registration.save()")
             return files.write_itk_affine(path, np.array(self._native.affine_part_lps), np.zeros(3))
+        if not path.lower().endswith((".nii", ".nii.gz")):
+            raise ValueError(f"'{path}': transforms are written to .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes others of them")
         grid = self._like(like, None)
         write_field(path, self._native.composed(grid))
 
