@@ -67,6 +67,7 @@ class Context:
 
     @property
     def threads(self):
+        """Of the CPU."""
         return self._native.threads
 
     @property

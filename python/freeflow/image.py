@@ -159,6 +159,7 @@ class Image:
 
     @property
     def shape(self):
+        """Voxels along i, j and k."""
         return tuple(int(n) for n in self.array.shape)
 
     @property
@@ -188,13 +189,15 @@ class Image:
         return made
 
     def to_nibabel(self):
+        """nibabel.Nifti1Image of the voxels as they are."""
         return others.to_nibabel(self.numpy(), self.affine_ras)
 
     def to_sitk(self):
+        """SimpleITK.Image; a copy."""
         return others.to_sitk(self.numpy(), self._placement)
 
     def to_ants(self):
-        """Of ANTsPy."""
+        """ANTsPy's image; a copy, of floats where ANTsPy lacks the type."""
         return others.to_ants(self.numpy(), self._placement)
 
     def write(self, path):

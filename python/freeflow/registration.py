@@ -193,10 +193,12 @@ class Registration:
 
     @property
     def fixed(self):
+        """The fixed image (Image), of several channels the first."""
         return self._inputs.fixed[0]
 
     @property
     def moving(self):
+        """The moving image (Image), of several channels the first."""
         return self._inputs.moving[0]
 
     def _carry(self, way, images, like):
@@ -224,6 +226,7 @@ class Registration:
 
     @property
     def inverse_warped_channels(self):
+        """Every channel of the fixed image on the moving grid: Images."""
         if self._inverse_warped is None:
             back = self.transform._inverse()
             self._inverse_warped = self._carry(back.warped if back.is_affine else back.apply, self._inputs.fixed, self.moving)

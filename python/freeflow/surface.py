@@ -17,6 +17,7 @@ class Surface:
 
     @property
     def mask(self):
+        """Image of uint8, 1 inside."""
         array = self.distance.array <= 0
         array = array.byte() if _arrays.library_of(array) == "torch" else array.astype("uint8")
         return Image._placed(array, self.distance._placement)

@@ -47,6 +47,7 @@ class Transform:
 
     @classmethod
     def identity(cls):
+        """x -> x: apply() then resamples alone."""
         return cls.affine(np.eye(4))
 
     @classmethod
@@ -114,10 +115,12 @@ class Transform:
 
     @property
     def device(self):
+        """Where its fields lie: "cpu" or "cuda:0"."""
         return self._native.context.device
 
     @property
     def is_affine(self):
+        """Whether there is no field in it."""
         return self._native.is_affine
 
     @property

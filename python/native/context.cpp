@@ -58,11 +58,14 @@ void bind_context(nb::module_& m) {
                    })
       .def_prop_ro("statistics", &statistics)
       .def("synchronize", [](PyContext& c) { on(c, [](Context& ctx) { ctx.synchronize(); }); });
-  m.def("available_devices", [] {
-    std::vector<std::string> names;
-    for (const Device& d : available_devices()) names.push_back(d.name());
-    return names;
-  });
+  m.def(
+      "available_devices",
+      [] {
+        std::vector<std::string> names;
+        for (const Device& d : available_devices()) names.push_back(d.name());
+        return names;
+      },
+      "What Context(device) takes here: \"cpu\", and each GPU as \"cuda:0\".");
 }
 
 }  // namespace freeflow::python

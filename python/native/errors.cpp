@@ -77,8 +77,12 @@ std::vector<std::string> in_python(const std::vector<std::string>& sentences) {
 
 void bind_errors(nb::module_& m) {
   static PyObject* types[2];  // nanobind keeps a pointer for as long as the module lives
-  types[0] = PyErr_NewException("freeflow.DeviceError", PyExc_RuntimeError, nullptr);
-  types[1] = PyErr_NewException("freeflow.RegistrationError", PyExc_RuntimeError, nullptr);
+  types[0] = PyErr_NewExceptionWithDoc("freeflow.DeviceError",
+                                       "A device is missing, failed or ran out of memory.",
+                                       PyExc_RuntimeError, nullptr);
+  types[1] = PyErr_NewExceptionWithDoc("freeflow.RegistrationError",
+                                       "The work itself failed: images without content or overlap.",
+                                       PyExc_RuntimeError, nullptr);
   m.attr("DeviceError") = nb::handle(types[0]);
   m.attr("RegistrationError") = nb::handle(types[1]);
   nb::register_exception_translator(&translate, types);

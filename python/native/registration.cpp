@@ -204,7 +204,8 @@ void bind_registration(nb::module_& m) {
         nb::arg("progress").none());
   m.def("figures", &figures, nb::arg("transform"), nb::arg("fixed"), nb::arg("moving"),
         nb::arg("mask").none());
-  m.def("option_names", &option_names, nb::arg("model"));
+  m.def("option_names", &option_names, nb::arg("model"),
+        "The options that register(model=...) takes; the programs' --help explains them.");
 }
 
 }  // namespace freeflow::python
