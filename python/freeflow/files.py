@@ -12,6 +12,7 @@ import numpy as np
 _TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 256: "i1", 512: "u2", 768: "u4", 1024: "i8", 1280: "u8"}
 _CODES = {np.dtype(t): code for code, t in _TYPES.items()}
 _VECTOR = 1007
+_CHANNELS = "; freeflow.Image.channels(nibabel.load(...)) makes a list of its volumes"
 
 
 def require_millimetres(unit, whose, error):
@@ -39,7 +40,7 @@ class _Header:
         self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
         self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
         if datatype not in _TYPES:
-            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars")
+            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars" + (_CHANNELS if datatype in (128, 2304) else ""))
         self.dtype = np.dtype(order + _TYPES[datatype])
         pixdim = struct.unpack(order + "8f", raw[76:108])
         offset = struct.unpack(order + "f", raw[108:112])[0]
@@ -109,7 +110,7 @@ def read_nifti_image(path):
     """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm)"""
     header, values = _read(path)
     if any(n != 1 for n in header.shape[3:]):
-        raise OSError(f"cannot read '{path}': its shape is {tuple(header.shape)}, and a volume has 3 dimensions")
+        raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + _CHANNELS)
     array = values.reshape(header.shape[:3], order="F")
     if (header.slope, header.intercept) != (1, 0):
         array = (array * np.float64(header.slope) + np.float64(header.intercept)).astype(np.float32)
@@ -117,6 +118,8 @@ def read_nifti_image(path):
 
 
 def _header_bytes(shape, dtype, placement, intent):
+    if max(shape) > 32767:
+        raise ValueError(f"NIfTI-1 has sides of 32767 voxels at most, and the shape is {tuple(shape)}")
     direction = np.array(placement.direction_lps)
     spacing = np.array(placement.spacing)
     ras = np.column_stack([direction * spacing, placement.origin_lps]) * [[-1], [-1], [1]]

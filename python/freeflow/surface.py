@@ -15,6 +15,9 @@ class Surface:
     def __init__(self, distance, level_set, report):
         self.distance, self.level_set, self.report = distance, level_set, report
 
+    def __repr__(self):
+        return f"<freeflow.Surface, distance {self.distance!r}>"
+
     @property
     def mask(self):
         """Image of uint8, 1 inside."""

@@ -205,6 +205,21 @@ def test_an_image_of_nibabel_in_other_units_is_refused():
         freeflow.Image.of(image)
 
 
+def test_files_of_several_volumes_name_the_way(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    for array in (np.zeros((4, 5, 6, 2), np.float32), np.zeros((4, 5, 6), [("R", "u1"), ("G", "u1"), ("B", "u1")])):
+        nibabel.save(nibabel.Nifti1Image(array, AFFINE), tmp_path / "a.nii.gz")
+        with pytest.raises(OSError, match=r"a.nii.gz.*freeflow.Image.channels\(nibabel.load\(...\)\) makes a list"):
+            freeflow.register(tmp_path / "a.nii.gz", GOOD)
+        assert len(freeflow.Image.channels(nibabel.load(tmp_path / "a.nii.gz"))) in (2, 3)
+
+
+def test_a_side_that_nifti_cannot_have(tmp_path):
+    with pytest.raises(ValueError, match="32767 voxels at most"):
+        freeflow.Image(np.zeros((40000, 1, 1), np.float32)).write(tmp_path / "a.nii")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_truncated_files(tmp_path):
     path = tmp_path / "b.nii.gz"
     freeflow.Image(GOOD, AFFINE).write(path)
