@@ -40,7 +40,8 @@ class _Header:
         self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
         self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
         if datatype not in _TYPES:
-            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars" + (_CHANNELS if datatype in (128, 2304) else ""))
+            mend = _CHANNELS if datatype in (128, 2304) else ""  # RGB, RGBA
+            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars{mend}")
         self.dtype = np.dtype(order + _TYPES[datatype])
         pixdim = struct.unpack(order + "8f", raw[76:108])
         offset = struct.unpack(order + "f", raw[108:112])[0]

@@ -16,7 +16,7 @@ class Side:
     def __init__(self, given, mask, name, background=None, clip=None):
         self.name, self.warnings = name, []
         self.images = _channels(given, name)
-        self._bare = self.images[0]._bare
+        self.bare = self.images[0]._bare
         paths = [image._path for image in self.images]
         self.paths = paths if all(paths) else None
         self.missing = []
@@ -89,7 +89,8 @@ class Inputs:
             raise ValueError(
                 f"fixed has {len(fixed.images)} channels and moving {len(moving.images)}; each is compared with the one of its place"
             )
-        self.warnings = fixed.warnings + moving.warnings + said_of_bare([(s.name, s._bare, s.images[0]._placement) for s in (fixed, moving)])
+        places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
+        self.warnings = fixed.warnings + moving.warnings + said_of_bare(places)
 
     sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
     fixed = property(lambda self: self._fixed.images)

@@ -249,7 +249,7 @@ class Transform:
                 raise ValueError(f"'{path}' holds an affine, and the transform has a field: write .nii.gz, or Registration.save()")
             return files.write_itk_affine(path, np.array(self._native.affine_part_lps), np.zeros(3))
         if not path.lower().endswith((".nii", ".nii.gz")):
-            raise ValueError(f"'{path}': transforms are written to .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes others of them")
+            raise ValueError(f"'{path}': transforms are written to .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes others")
         grid = self._like(like, None)
         write_field(path, self._native.composed(grid))
 
