@@ -5,7 +5,7 @@
 
 namespace freeflow {
 
-/// What work throws that was asked to stop.
+/// What work throws that was asked to stop. No std::exception: nobody shall take it for a failure.
 struct Cancelled {};
 
 /// Asked now and then by long work; true: stop. Empty: never.

@@ -67,6 +67,10 @@ CurrentDevice::~CurrentDevice() {
   if (previous_ >= 0) cuda_runtime::make_current(previous_);
 }
 
+void refuse_moved_context() {
+  throw InvalidArgument("the context was moved from: use the one that it was moved to");
+}
+
 void require_same_device(const ContextState& context, const ContextState& owner) {
   const bool rehearses = context.kind == ContextKind::rehearsing;
   require(
@@ -91,7 +95,7 @@ Context Context::on_stream(Device device, void* stream) {
 
 Context Context::rehearsal() const {
   const auto state = std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing);
-  state->least_shared = state_->least_shared;
+  state->least_shared = this->state()->least_shared;
   return Context(state);
 }
 
@@ -105,24 +109,26 @@ std::vector<Context> Context::parts() const {
   return all;
 }
 
-bool Context::rehearses() const { return state_->kind == ContextKind::rehearsing; }
-const Device& Context::device() const { return state_->device; }
-int Context::threads() const { return state_->threads; }
-void* Context::stream() const { return state_->stream; }
-const GpuGroup* Context::group() const { return state_->alone ? nullptr : state_->group.get(); }
-int Context::gpu() const { return state_->gpu; }
-int Context::sharing() const { return state_->whole || state_->alone ? 1 : state_->device.count; }
-const ContextStatistics& Context::statistics() const { return state_->statistics(); }
+bool Context::rehearses() const { return state()->kind == ContextKind::rehearsing; }
+const Device& Context::device() const { return state()->device; }
+int Context::threads() const { return state()->threads; }
+void* Context::stream() const { return state()->stream; }
+const GpuGroup* Context::group() const { return state()->alone ? nullptr : state()->group.get(); }
+int Context::gpu() const { return state()->gpu; }
+int Context::sharing() const {
+  return state()->whole || state()->alone ? 1 : state()->device.count;
+}
+const ContextStatistics& Context::statistics() const { return state()->statistics(); }
 void Context::reset_peak() {
-  ContextStatistics& counted = state_->statistics();
+  ContextStatistics& counted = state()->statistics();
   counted.peak_bytes = counted.bytes_in_use;
 }
-void* Context::readback() const { return state_->readback; }
+void* Context::readback() const { return state()->readback; }
 
 void Context::synchronize() {
-  state_->statistics().synchronizations += 1;
+  state()->statistics().synchronizations += 1;
   if (!device().is_cuda() || rehearses()) return;
-  const detail::CurrentDevice current(*state_);
+  const detail::CurrentDevice current(*state());
   cuda_runtime::synchronize(stream());
 }
 
@@ -136,11 +142,11 @@ Staging::Copy queued_by(Context& ctx) {
 
 Staging* Context::staging_for(std::size_t bytes) {
   if (!device().is_cuda() || rehearses() || bytes < Staging::worthwhile) return nullptr;
-  if (!state_->staging) {
-    const detail::CurrentDevice current(*state_);
-    state_->staging = std::make_unique<Staging>(device().index + gpu(), stream(), threads());
+  if (!state()->staging) {
+    const detail::CurrentDevice current(*state());
+    state()->staging = std::make_unique<Staging>(device().index + gpu(), stream(), threads());
   }
-  return state_->staging.get();
+  return state()->staging.get();
 }
 
 void Context::copy_to_device(void* target, const void* source, std::size_t bytes) {
@@ -157,7 +163,7 @@ void Context::copy_to_host(void* target, const void* source, std::size_t bytes) 
     return;
   }
   if (Staging* const staging = staging_for(bytes)) {
-    state_->statistics().synchronizations += 1;
+    state()->statistics().synchronizations += 1;
     return staging->to_host(queued_by(*this), target, source, bytes);
   }
   const bool small = device().is_cuda() && bytes <= readback_bytes;
@@ -172,11 +178,11 @@ void Context::copy_on_device(void* target, const void* source, std::size_t bytes
     std::memcpy(target, source, bytes);
     return;
   }
-  const detail::CurrentDevice current(*state_);
+  const detail::CurrentDevice current(*state());
   for (std::size_t done = 0, n = 0; done < bytes; done += n) {
     auto* const to = static_cast<char*>(target) + done;
     const auto* const from = static_cast<const char*>(source) + done;
-    n = state_->on_one_gpu(from, state_->on_one_gpu(to, bytes - done));
+    n = state()->on_one_gpu(from, state()->on_one_gpu(to, bytes - done));
     cuda_runtime::copy(stream(), to, from, n);
   }
 }
@@ -187,8 +193,8 @@ void Context::fill_zero(void* target, std::size_t bytes) {
     std::memset(target, 0, bytes);
     return;
   }
-  const detail::CurrentDevice current(*state_);
-  const GpuGroup* const all = state_->group.get();
+  const detail::CurrentDevice current(*state());
+  const GpuGroup* const all = state()->group.get();
   const Stripe first = all ? all->stripe_at(target, bytes) : Stripe{0, bytes};
   if (first.gpu == 0 && first.bytes == bytes)
     return cuda_runtime::fill_zero(stream(), target, bytes);

@@ -22,6 +22,10 @@ class ContextState;
 class GpuGroup;
 class Staging;
 
+namespace detail {
+[[noreturn]] void refuse_moved_context();
+}  // namespace detail
+
 class Context {
  public:
   /// threads: number of CPU threads, 0 for all that OpenMP offers. Throws DeviceError when the
@@ -69,7 +73,11 @@ class Context {
   void copy_on_device(void* target, const void* source, std::size_t bytes);
   void fill_zero(void* target, std::size_t bytes);
 
-  const std::shared_ptr<ContextState>& state() const { return state_; }
+  /// Throws InvalidArgument where the context was moved from.
+  const std::shared_ptr<ContextState>& state() const {
+    if (!state_) detail::refuse_moved_context();
+    return state_;
+  }
 
  private:
   explicit Context(std::shared_ptr<ContextState> state) : state_(std::move(state)) {}

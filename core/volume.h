@@ -34,6 +34,15 @@ class Volume {
             "the number of voxels does not fit the geometry");
   }
 
+  /// What was moved from is empty.
+  Volume(Volume&& other) noexcept
+      : geometry_(std::exchange(other.geometry_, Geometry())), voxels_(std::move(other.voxels_)) {}
+  Volume& operator=(Volume&& other) noexcept {
+    geometry_ = std::exchange(other.geometry_, Geometry());
+    voxels_ = std::move(other.voxels_);
+    return *this;
+  }
+
   const Geometry& geometry() const { return geometry_; }
   Extent extent() const { return geometry_.extent; }
   VolumeView<T> view() { return {voxels_.data(), geometry_.extent}; }

@@ -35,6 +35,15 @@ class DisplacementField {
             "the number of displacements does not fit the geometry");
   }
 
+  /// What was moved from is empty.
+  DisplacementField(DisplacementField&& other) noexcept
+      : geometry_(std::exchange(other.geometry_, Geometry())), planes_(std::move(other.planes_)) {}
+  DisplacementField& operator=(DisplacementField&& other) noexcept {
+    geometry_ = std::exchange(other.geometry_, Geometry());
+    planes_ = std::move(other.planes_);
+    return *this;
+  }
+
   const Geometry& geometry() const { return geometry_; }
   Extent extent() const { return geometry_.extent; }
   FieldView<float> view() { return {planes_.data(), geometry_.extent}; }

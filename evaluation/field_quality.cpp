@@ -119,6 +119,7 @@ FieldQuality field_quality(Context& ctx, const DisplacementField& u, const Volum
 
 InverseQuality inverse_quality(Context& ctx, const DisplacementField& u, const DisplacementField& v,
                                int margin) {
+  v.geometry().validate("its inverse");
   const HostPlanes forth(ctx, u), back(ctx, v);
   const Extent n = u.extent(), inner{n.x - 2 * margin, n.y - 2 * margin, n.z - 2 * margin};
   InverseQuality q;

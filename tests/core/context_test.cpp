@@ -55,6 +55,30 @@ TEST_P(Contexts, LentMemoryIsUsedInPlaceAndItsKeeperHeld) {
   EXPECT_THROW(Buffer<float>::lent(ctx, nullptr, 3, nullptr), InvalidArgument);
 }
 
+TEST_P(Contexts, WhatWasMovedFromIsEmpty) {
+  const Geometry g = plain_geometry({5, 4, 3});
+  const std::vector<float> values = random_values(g.extent.count(), 1);
+  Volume<float> volume(ctx, g, values), target;
+  Volume<float> moved = std::move(volume);
+  // NOLINTBEGIN(bugprone-use-after-move): it says so
+  EXPECT_TRUE(volume.empty() && volume.extent() == Extent());
+  target = std::move(moved);
+  EXPECT_TRUE(moved.empty() && moved.extent() == Extent());
+  EXPECT_EQ(target.to_host(ctx), values);
+  EXPECT_TRUE(same_grid(target.geometry(), g));
+  volume = target.clone(ctx);
+  EXPECT_EQ(volume.to_host(ctx), values) << "it can be used again";
+
+  Context there = std::move(ctx);
+  EXPECT_THROW(ctx.synchronize(), InvalidArgument);
+  EXPECT_THROW(ctx.device(), InvalidArgument);
+  EXPECT_THROW(Volume<float>(ctx, g), InvalidArgument);
+  EXPECT_THROW(require_on_device(ctx, target), InvalidArgument);
+  // NOLINTEND(bugprone-use-after-move)
+  EXPECT_EQ(target.to_host(there), values);
+  ctx = std::move(there);
+}
+
 TEST_P(Contexts, MemoryOfAnotherDeviceIsRefusedWithASentence) {
   Context other = elsewhere(GetParam());
   const Geometry g = plain_geometry({5, 4, 3});

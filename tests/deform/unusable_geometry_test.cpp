@@ -48,6 +48,22 @@ TEST_P(UnusableGeometry, IsRefusedByWarping) {
                InvalidArgument);
 }
 
+TEST_P(UnusableGeometry, SoIsWhatWasMovedFrom) {
+  Volume<float> image(ctx, good());
+  DisplacementField u(ctx, good());
+  const Volume<float> there = std::move(image);
+  const DisplacementField field = std::move(u);
+  const auto same = Eigen::Affine3d::Identity();
+  // NOLINTBEGIN(bugprone-use-after-move)
+  EXPECT_THROW(warp(ctx, image, good(), same, nullptr, Interpolation::linear, 0), InvalidArgument);
+  EXPECT_THROW(warp(ctx, there, good(), same, &u, Interpolation::linear, 0), InvalidArgument)
+      << "no displacement at all would be taken for it";
+  EXPECT_THROW(compose(ctx, field, u), InvalidArgument);
+  EXPECT_THROW(invert(ctx, u), InvalidArgument);
+  EXPECT_THROW(jacobian_statistics(ctx, u), InvalidArgument);
+  // NOLINTEND(bugprone-use-after-move)
+}
+
 TEST_P(UnusableGeometry, IsRefusedByOperationsOnFields) {
   const DisplacementField u(ctx, good());
   for (const Geometry& bad : unusable()) {

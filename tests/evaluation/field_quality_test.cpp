@@ -98,6 +98,12 @@ TEST(FieldQuality, TakesThinGridsAndRefusesNumbersThatAreNone) {
   EXPECT_EQ(q.inner_voxels, 0u);
   EXPECT_TRUE(std::isnan(q.corner_jacobian_min));
   EXPECT_TRUE(std::isnan(inverse_quality(cpu, u, u).mean_voxels)) << "nothing lies inside";
+  EXPECT_TRUE(std::isnan(inverse_quality(cpu, DisplacementField(), u).mean_voxels));
+  EXPECT_THROW(inverse_quality(cpu,
+                               field(cpu, plain_geometry({9, 9, 9}),
+                                     [](int, int, int) { return Eigen::Vector3d(0, 0, 0); }),
+                               DisplacementField()),
+               InvalidArgument);
   u.view().data[3] = NAN;
   EXPECT_THROW(field_quality(cpu, u), InvalidArgument);
   EXPECT_THROW(inverse_quality(cpu, u, u), InvalidArgument);
