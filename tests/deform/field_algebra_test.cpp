@@ -150,5 +150,25 @@ TEST(AffineMean, IsThatOfTheLogarithms) {
   EXPECT_THROW(affine_logarithm(a), InvalidArgument);
 }
 
+/// Deeper on the stack by so many bytes.
+[[gnu::noinline]] Eigen::Affine3d log_mean_below(std::size_t bytes,
+                                                 std::span<const Eigen::Affine3d> affines) {
+  auto* const below = static_cast<volatile char*>(__builtin_alloca(bytes + 1));
+  below[0] = 1;
+  return log_mean(affines);
+}
+
+TEST(AffineMean, HasTheSameBitsWhereverOnTheStackItIsWorkedOut) {
+  const std::vector<float> entries = random_values(240, 7, -0.4f, 0.4f);
+  for (std::size_t n = 0; n + 24 <= entries.size(); n += 24) {
+    Eigen::Affine3d both[] = {Eigen::Affine3d::Identity(), Eigen::Affine3d::Identity()};
+    for (std::size_t i = 0; i < 24; ++i)
+      both[i / 12].matrix()(int(i / 4 % 3), int(i % 4)) += double(entries[n + i]);
+    const Eigen::Matrix4d first = log_mean(both).matrix();
+    for (const std::size_t bytes : {8, 16, 24, 32, 48})
+      EXPECT_EQ(log_mean_below(bytes, both).matrix(), first) << bytes;
+  }
+}
+
 }  // namespace
 }  // namespace freeflow
