@@ -50,6 +50,39 @@ void for_residuals(const InverseResidualBody& body, int x, int y, int z, int cou
 
 // The CPU samples whole rows: row_cells.h.
 template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const ComposeBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const ComposeBody local = body;
+    const std::size_t plane = extent.count(), first = extent.offset(x, y, z);
+    const float* const d = local.u.data + first;
+    float* const out = local.out.data + first;
+    sample_where_u_leads(local.u, local.v, x, y, z, n, [&](int c, int i, float v) {
+      out[i + c * plane] = fma_(local.a, d[i + c * plane], local.b * v);
+    });
+  });
+}
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const ResampleFieldBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const ResampleFieldBody local = body;
+    const std::size_t first = extent.offset(x, y, z);
+    float d[3][RowCells::longest];
+    RowCells cells;
+    cells.locate(local.u.extent, n, [&](int i) {
+      return map_point(local.to_source, float(x + i), float(y), float(z));
+    });
+    for (int c = 0; c < 3; ++c) {
+      cells.fetch(local.u.plane(c).data);
+#pragma GCC ivdep
+      for (int i = 0; i < n; ++i) d[c][i] = cells.clamped(i);
+    }
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) local.write(first + i, {d[0][i], d[1][i], d[2][i]});
+  });
+}
+
+template <>
 void for_each_voxel(backend::Cpu cpu, Extent extent, const InverseResidualFieldBody& body) {
   for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
     const std::size_t plane = extent.count();

@@ -289,12 +289,16 @@ struct ResampleFieldBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const Vec3f p = map_point(to_source, float(x), float(y), float(z));
-    const Vec3f d{sample_linear_clamped(u.plane(0), p), sample_linear_clamped(u.plane(1), p),
-                  sample_linear_clamped(u.plane(2), p)};
+    write(out.extent.offset(x, y, z),
+          {sample_linear_clamped(u.plane(0), p), sample_linear_clamped(u.plane(1), p),
+           sample_linear_clamped(u.plane(2), p)});
+  }
+  FREEFLOW_HD void write(std::size_t i, const Vec3f& d) const {
     const Vec3f r = map_point(vector_map, d.x, d.y, d.z);
-    out.plane(0)(x, y, z) = r.x;
-    out.plane(1)(x, y, z) = r.y;
-    out.plane(2)(x, y, z) = r.z;
+    const std::size_t n = out.extent.count();
+    out.data[i] = r.x;
+    out.data[i + n] = r.y;
+    out.data[i + 2 * n] = r.z;
   }
 };
 

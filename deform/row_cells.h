@@ -30,10 +30,9 @@ class RowCells {
       x_[i] = p.x;
       y_[i] = p.y;
       z_[i] = p.z;
-      const unsigned low_x = unsigned(freeflow::locate(p.x, image.x).low),
-                     low_y = unsigned(freeflow::locate(p.y, image.y).low),
-                     low_z = unsigned(freeflow::locate(p.z, image.z).low);
-      corner_[i] = (low_z * unsigned(image.y) + low_y) * unsigned(image.x) + low_x;
+      corner_[i] =
+          image.offset(freeflow::locate(p.x, image.x).low, freeflow::locate(p.y, image.y).low,
+                       freeflow::locate(p.z, image.z).low);
     }
   }
 
@@ -41,7 +40,7 @@ class RowCells {
   void fetch(const float* image) {
     const float* const rows[4] = {image, image + step(2), image + step(4), image + step(6)};
     const int count = count_;
-    const unsigned* __restrict const corner = corner_;
+    const std::size_t* __restrict const corner = corner_;
     float* __restrict const pairs = pairs_;
     if (image_.x > 1) {
       for (int i = 0; i < count; ++i)
@@ -88,7 +87,7 @@ class RowCells {
   Extent image_;
   int count_ = 0;
   float x_[longest], y_[longest], z_[longest];
-  unsigned corner_[longest];  // 32 bits count all voxels: most_voxels.h
+  std::size_t corner_[longest];
   float pairs_[8 * longest];  // in the order of Cell
 };
 

@@ -48,20 +48,8 @@ struct Cell {
 FREEFLOW_HD Cell fetch_cell(const float* data, Extent n, const CellOnAxis& cx, const CellOnAxis& cy,
                             const CellOnAxis& cz) {
   const int dx = cx.step, dy = cy.step * n.x, dz = cz.step * n.x * n.y;
-#ifdef __CUDA_ARCH__
   const float* const v = data + n.offset(cx.low, cy.low, cz.low);
   return {v[0], v[dx], v[dy], v[dy + dx], v[dz], v[dz + dx], v[dz + dy], v[dz + dy + dx]};
-#else
-  // Counted from the middle, 32 bits with a sign reach every voxel (most_voxels.h); a loop over x
-  // is vectorised for an index of so many bits and with a sign alone.
-  const unsigned half = unsigned(n.count() / 2);
-  const unsigned low =
-      (unsigned(cz.low) * unsigned(n.y) + unsigned(cy.low)) * unsigned(n.x) + unsigned(cx.low);
-  const float* const v = data + half;
-  const int i = int(low - half);
-  return {v[i],      v[i + dx],      v[i + dy],      v[i + dy + dx],
-          v[i + dz], v[i + dz + dx], v[i + dz + dy], v[i + dz + dy + dx]};
-#endif
 }
 
 FREEFLOW_HD float interpolate(const Cell& c, float tx, float ty, float tz) {
@@ -89,9 +77,7 @@ struct InnerCell {
     tz = p.z - float(z);
     row = n.x;
     slice = n.x * n.y;
-    // Without a sign: 32 bits count all voxels (most_voxels.h).
-    corner =
-        image.data + ((unsigned(z) * unsigned(n.y) + unsigned(y)) * unsigned(n.x) + unsigned(x));
+    corner = image.data + n.offset(x, y, z);
   }
   __device__ Cell fetch() const {
     const float *c01 = corner + row, *c10 = corner + slice, *c11 = c10 + row;

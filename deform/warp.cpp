@@ -19,6 +19,21 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const WarpValuesBody& body)
   });
 }
 
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const WarpWithGradientBody& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const WarpWithGradientBody local = body;
+    const std::size_t first = local.warped.offset(x, y, z);
+    RowCells cells;
+    cells.locate(local.moving.extent, n, [&](int i) { return local.point(x + i, y, z); });
+    cells.fetch(local.moving.data);
+    RowGradients samples;
+    cells.with_gradient(samples);
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) local.write(first + i, samples[i]);
+  });
+}
+
 void bspline_prefilter(Context& ctx, VolumeView<float> image) {
   for_each_voxel(ctx, image.extent, ReplaceNanBody{image});
   for (int axis = 0; axis < 3; ++axis) {

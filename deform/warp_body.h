@@ -201,9 +201,11 @@ struct WarpWithGradientBody {
   FieldView<float> gradient;
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const SampleWithGradient s = sample_linear_with_gradient(moving, point(x, y, z));
+    write(warped.offset(x, y, z), sample_linear_with_gradient(moving, point(x, y, z)));
+  }
+  FREEFLOW_HD void write(std::size_t i, const SampleWithGradient& s) const {
     const auto& m = point.map.m;
-    const std::size_t n = warped.extent.count(), i = warped.offset(x, y, z);
+    const std::size_t n = warped.extent.count();
     warped.data[i] = s.value;
     gradient.data[i] =
         fma_(m[0][0], s.gradient.x, fma_(m[1][0], s.gradient.y, m[2][0] * s.gradient.z));

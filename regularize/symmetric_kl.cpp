@@ -28,6 +28,8 @@ SymmetricKl::SymmetricKl(Context& ctx, Extent extent, KlKernel kernel, BlockShap
   require(std::find(shapes.begin(), shapes.end(), shape) != shapes.end(),
           "there is no kernel with blocks of " + std::to_string(shape.x) + "x" +
               std::to_string(shape.y) + " threads; take 32x16");
+  require(extent.count() <= UINT32_MAX,
+          "the symmetric Kullback-Leibler term takes fields of less than 2^32 voxels");
   if (!ctx.device().is_cuda())
     windows_ = Buffer<float>(ctx, kl_window_floats(extent) * ctx.threads());
 }

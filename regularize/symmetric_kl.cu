@@ -30,8 +30,8 @@ namespace {
 
 __device__ int clamped(int i, int n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 
-/// Where a column's voxels are in a component's volume, in 32 bits (a Geometry has fewer than 2^31
-/// voxels); x, y and z beyond it mean its border (z from 0 on).
+/// Where a column's voxels are in a component's volume, in 32 bits (symmetric_kl.cpp sees to
+/// it); x, y and z beyond it mean its border (z from 0 on).
 struct Column {
   std::uint32_t position, slice;
   int slices;

@@ -25,14 +25,14 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
 
 double OverlapGuard::overlap(const Eigen::Affine3d& world) const {
   const int count = int(points_[0].size());
-  const unsigned outside = unsigned(valid_.size()) - 1;  // 32 bits count all: most_voxels.h
+  const std::size_t outside = valid_.size() - 1;
   if (count == 0) return 0;
   const Eigen::Matrix<double, 3, 4> m = (moving_.world_to_index() * world).matrix().topRows<3>();
   const Extent n = moving_.extent;
   const double *px = points_[0].data(), *py = points_[1].data(), *pz = points_[2].data();
   // a search asks thousands of times: the first loop is to run in vector registers
   constexpr int at_once = 256;
-  unsigned voxel[at_once];
+  std::size_t voxel[at_once];
   int inside = 0;
   for (int begin = 0; begin < count; begin += at_once) {
     const int end = std::min(begin + at_once, count);
@@ -42,11 +42,9 @@ double OverlapGuard::overlap(const Eigen::Affine3d& world) const {
       const double y = m(1, 0) * px[i] + m(1, 1) * py[i] + m(1, 2) * pz[i] + m(1, 3) + 0.5;
       const double z = m(2, 0) * px[i] + m(2, 1) * py[i] + m(2, 2) * pz[i] + m(2, 3) + 0.5;
       const bool in = (x >= 0) & (y >= 0) & (z >= 0) & (x < n.x) & (y < n.y) & (z < n.z);
-      voxel[i - begin] = in ? unsigned(int(in ? z : 0) * n.y + int(in ? y : 0)) * unsigned(n.x) +
-                                  unsigned(int(in ? x : 0))
-                            : outside;
+      voxel[i - begin] = in ? n.offset(int(in ? x : 0), int(in ? y : 0), int(in ? z : 0)) : outside;
     }
-    for (int i = begin; i < end; ++i) inside += valid_[std::size_t(voxel[i - begin])];
+    for (int i = begin; i < end; ++i) inside += valid_[voxel[i - begin]];
   }
   return double(inside) / double(count);
 }
