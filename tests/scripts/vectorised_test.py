@@ -12,32 +12,41 @@ EIGEN = Path("/usr/include/eigen3")
 # As cmake/FreeFlowRoom.cmake has them.
 FLAGS = ["-std=c++20", "-O3", "-DNDEBUG", "-DFREEFLOW_CUDA=0", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math",
          "-march=x86-64-v3", "-fopenmp", "--param=max-unswitch-insns=1000", f"-isystem{EIGEN}"]
-VOXELS = "template void for_each_voxel<{0}>(backend::Cpu, Extent, const {0}&);"
+INSTANCE = "#include <freeflow/core/for_each_voxel.h>\n#include <freeflow/{0}>\nnamespace freeflow {{ {1} }}\n"
 COLUMNS = "template void sum_along_z<{0}>(backend::Cpu, Extent, int, const {0}&);"
+# What is compiled, and the body in the names of whose functions the loops are.
 LOOPS = [
-    ("registration/flow/stepwise_flow_body.h", VOXELS, "FlowComposeBody"),
-    ("deform/warp_body.h", VOXELS, "WarpValuesBody"),
-    ("similarity/lncc_body.h", COLUMNS, "LnccForceAlongZ"),
+    ("#include <freeflow/registration/flow/stepwise_flow.cpp>", "FlowComposeBody"),
+    ("#include <freeflow/deform/warp.cpp>", "WarpValuesBody"),
+    ("#include <freeflow/deform/warp.cpp>", "WarpWithGradientBody"),
+    ("#include <freeflow/deform/field_operations.cpp>", "ComposeBody"),
+    ("#include <freeflow/similarity/mutual_information.cpp>", "ParzenForceBody"),
+    (INSTANCE.format("similarity/lncc_body.h", COLUMNS.format("LnccForceAlongZ")), "LnccForceAlongZ"),
 ]
 
 
 @unittest.skipUnless(platform.machine() == "x86_64" and shutil.which("g++") and EIGEN.is_dir(), "needs g++ on x86-64, and Eigen")
 class VectorisedTest(unittest.TestCase):
-    def arithmetic(self, header, instance, body):
-        """How many instructions of the machine code multiply and add eight floats at once, and how many load by a mask."""
+    def arithmetic(self, source, body):
+        """How many instructions of the body's functions multiply and add eight floats at once, and how many load by a mask."""
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "freeflow").symlink_to(TREE)
-            source = f"#include <freeflow/core/for_each_voxel.h>\n#include <freeflow/{header}>\nnamespace freeflow {{ {instance.format(body)} }}\n"
-            done = subprocess.run(["g++", *FLAGS, f"-I{folder}", "-x", "c++", "-", "-S", "-o", "-"], input=source, capture_output=True,
+            done = subprocess.run(["g++", *FLAGS, f"-I{folder}", "-x", "c++", "-", "-S", "-o", "-"], input=source + "\n", capture_output=True,
                                   text=True, check=False)
             self.assertEqual(done.returncode, 0, done.stderr)
-        lines = [line.split() for line in done.stdout.splitlines() if "fmadd" in line]
-        return sum("ymm" in line[-1] for line in lines), done.stdout.count("vmaskmov")
+        function, at_once, masked = "", 0, 0
+        for line in done.stdout.splitlines():
+            if line.startswith("_Z"):
+                function = line
+            elif body in function:
+                at_once += "fmadd" in line and "ymm" in line.split(",")[-1]
+                masked += "vmaskmov" in line
+        return at_once, masked
 
     def test_hot_loops(self):
-        for loop in LOOPS:
-            with self.subTest(loop[2]):
-                at_once, masked = self.arithmetic(*loop)
+        for source, body in LOOPS:
+            with self.subTest(body):
+                at_once, masked = self.arithmetic(source, body)
                 self.assertGreater(at_once, 0)
                 self.assertEqual(masked, 0, "masked loads of a null pointer are slow")
 
