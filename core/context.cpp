@@ -64,7 +64,7 @@ CurrentDevice::CurrentDevice(const ContextState& state) {
 }
 
 CurrentDevice::~CurrentDevice() {
-  if (previous_ >= 0) cuda_runtime::make_current(previous_);
+  if (previous_ >= 0) cuda_runtime::make_current_quietly(previous_);
 }
 
 void refuse_moved_context() {

@@ -12,8 +12,12 @@ namespace freeflow {
 
 void throw_cuda_error(cudaError_t error, const char* file, unsigned line) {
   cudaGetLastError();
+  const bool stays = cudaFree(nullptr) != cudaSuccess;  // what ends a process' use of the GPU
   throw DeviceError(std::string("CUDA: ") + cudaGetErrorString(error) + " (" + file + ":" +
-                    std::to_string(line) + ")");
+                    std::to_string(line) + ")" +
+                    (stays ? "; the GPU no longer answers: nvidia-smi and the system's log may say "
+                             "why, a new run or the CPU may do"
+                           : ""));
 }
 
 namespace cuda_runtime {
@@ -34,6 +38,8 @@ std::string device_name(int index) {
 }
 
 void make_current(int index) { cuda_check(cudaSetDevice(index)); }
+
+void make_current_quietly(int index) noexcept { cudaSetDevice(index); }
 
 int current_device() {
   int index = 0;

@@ -12,6 +12,8 @@ int device_count() noexcept;
 std::string device_name(int index);
 int current_device();
 void make_current(int index);
+/// For destructors: where it fails the next call says so.
+void make_current_quietly(int index) noexcept;
 /// The GPU that a pointer's memory lies on; -1 for host memory, page-locked or not.
 int device_of(const void* pointer);
 void* create_stream(int index);

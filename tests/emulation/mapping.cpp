@@ -1,5 +1,6 @@
 // Memory over several emulated GPUs: host memory, of which all of them read and write everything.
 #include <freeflow/core/cuda_mapping.h>
+#include <freeflow/core/cuda_check.cuh>
 
 #include <cuda_runtime_api.h>
 
@@ -24,8 +25,9 @@ void* map(const Device&, const std::vector<Stripe>& stripes) {
   std::size_t bytes = 0;
   for (const Stripe& s : stripes) bytes += s.bytes;
   void* pointer = nullptr;
-  return cudaMallocFromPoolAsync(&pointer, bytes, pool(), nullptr) == cudaSuccess ? pointer
-                                                                                  : nullptr;
+  const cudaError_t error = cudaMallocFromPoolAsync(&pointer, bytes, pool(), nullptr);
+  if (error != cudaErrorMemoryAllocation) cuda_check(error);
+  return pointer;
 }
 
 void unmap(void* pointer, const std::vector<Stripe>&) noexcept { cudaFreeAsync(pointer, nullptr); }

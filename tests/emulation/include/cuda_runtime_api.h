@@ -9,6 +9,7 @@ enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
   cudaErrorMemoryAllocation = 2,
+  cudaErrorDeviceUnavailable = 46,
   cudaErrorLaunchFailure = 719
 };
 enum cudaMemcpyKind { cudaMemcpyDeviceToDevice = 3, cudaMemcpyDefault = 4 };
@@ -82,6 +83,7 @@ struct cudaResourceDesc {
 };
 
 cudaError_t cudaGetLastError();
+cudaError_t cudaFree(void* pointer);
 const char* cudaGetErrorString(cudaError_t);
 cudaError_t cudaGetDeviceCount(int*);
 cudaError_t cudaGetDevice(int*);
