@@ -46,7 +46,7 @@ class Loss(unittest.TestCase):
         self.addCleanup(self.folder.made.cleanup)
         for name in ("big.nii", "big2.nii"):
             noise = random.Random(name)
-            (self.folder.path / name).write_bytes(volumes.nifti(lambda x, y, z: noise.random(), (40, 40, 40)))
+            (self.folder.path / name).write_bytes(volumes.nifti(lambda x, y, z: noise.random(), (60, 60, 60)))
 
     def expect_one_line(self, ending, status, *words):
         self.assertEqual(ending[0], status, ending)
