@@ -6,6 +6,9 @@
 
 namespace freeflow {
 
+/// So many voxels are gone through by several threads: fewer are done before those have started.
+inline constexpr std::size_t worth_sharing = std::size_t(1) << 24;
+
 /// Asks the system for the pages of memory that is about to be written, by several threads (not
 /// OpenMP's, which end the program where there are no more): one that touches them one by one
 /// waits longer for them than for the bytes. A hint: where the system cannot, nothing happens.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/fresh_memory.h>
 #include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/length_unit.h>
 #include <freeflow/io/nifti_file.h>
@@ -54,7 +55,7 @@ void mark_nonfinite(const std::string& path, HostImage& image) {
   const float* const voxel_at = image.voxels.data();
   const std::size_t count = image.voxels.size();
   std::size_t nonfinite = 0;
-#pragma omp simd reduction(+ : nonfinite)
+#pragma omp parallel for simd reduction(+ : nonfinite) if (count >= worth_sharing)
   for (std::size_t i = 0; i < count; ++i) nonfinite += !(std::abs(voxel_at[i]) <= largest);
   if (nonfinite > 0)
     for (float& voxel : image.voxels)

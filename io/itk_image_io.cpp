@@ -224,8 +224,10 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
   const std::size_t count = image.geometry.extent.count() * std::size_t(image.components);
   image.values = zeros<float>(count);
   with_stored_type(image.stored_type, [&](auto type) {
-    const auto* stored = reinterpret_cast<const decltype(type)*>(read.bytes.data());
-    for (std::size_t i = 0; i < count; ++i) image.values[i] = float(stored[i]);
+    const auto* const stored = reinterpret_cast<const decltype(type)*>(read.bytes.data());
+    float* const values = image.values.data();
+#pragma omp parallel for simd if (count >= worth_sharing)
+    for (std::size_t i = 0; i < count; ++i) values[i] = float(stored[i]);
   });
   return image;
 }
