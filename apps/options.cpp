@@ -124,8 +124,8 @@ po::options_description common_options(CommonOptions& v) {
           "2, label-like images from 6, which takes many times as long");
   run.add_options()  //
       ("device", text(v.device)->value_name("auto|cpu|cuda|cuda:N|cuda:N-M"),
-       "where to compute; auto takes the first GPU, cuda:0-3 four that share memory and work "
-       "(experimental), for images that one cannot hold, cuda:all all")  //
+       "where to compute; auto takes the first GPU, cuda:0-3 four that share memory and work, for "
+       "images that one cannot hold, cuda:all all")  //
       ("threads", number(v.threads)->value_name("N"),
        "CPU threads, 0 for all; results do not depend on it")  //
       ("config", po::value(&v.config)->value_name("FILE"),
