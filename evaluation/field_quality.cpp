@@ -73,6 +73,12 @@ struct Part {
   }
 };
 
+std::vector<float> on_grid_of(Context& ctx, const DisplacementField& u, const Volume<float>* mask) {
+  require(!mask || same_grid(mask->geometry(), u.geometry()),
+          "the mask does not share the field's grid");
+  return mask ? mask->to_host(ctx) : std::vector<float>();
+}
+
 Part part_of_slice(const Field& u, const Eigen::Vector3d& spacing, const std::vector<float>& mask,
                    int z) {
   const Extent n = u.extent;
@@ -91,10 +97,8 @@ Part part_of_slice(const Field& u, const Eigen::Vector3d& spacing, const std::ve
 }  // namespace
 
 FieldQuality field_quality(Context& ctx, const DisplacementField& u, const Volume<float>* mask) {
-  require(!mask || same_grid(mask->geometry(), u.geometry()),
-          "the mask does not share the field's grid");
+  const std::vector<float> counts = on_grid_of(ctx, u, mask);
   const HostPlanes planes(ctx, u);
-  const std::vector<float> counts = mask ? mask->to_host(ctx) : std::vector<float>();
   std::vector<Part> parts(std::size_t(u.extent().z));
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
   for (int z = 0; z < u.extent().z; ++z)
@@ -118,24 +122,31 @@ FieldQuality field_quality(Context& ctx, const DisplacementField& u, const Volum
 }
 
 InverseQuality inverse_quality(Context& ctx, const DisplacementField& u, const DisplacementField& v,
-                               int margin) {
+                               int margin, const Volume<float>* mask) {
   v.geometry().validate("its inverse");
+  const std::vector<float> counts = on_grid_of(ctx, u, mask);
   const HostPlanes forth(ctx, u), back(ctx, v);
   const Extent n = u.extent(), inner{n.x - 2 * margin, n.y - 2 * margin, n.z - 2 * margin};
   InverseQuality q;
   if (inner.x <= 0 || inner.y <= 0 || inner.z <= 0) return q;
   const Eigen::Affine3d to_v = v.geometry().world_to_index() * u.geometry().index_to_world();
   const Eigen::Matrix3d vectors = to_v.linear().inverse();
+  constexpr double not_counted = -1;
   std::vector<double> residuals(inner.count());
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
   for (int z = 0; z < inner.z; ++z)
     for (int y = 0; y < inner.y; ++y)
       for (int x = 0; x < inner.x; ++x) {
+        double& residual = residuals[inner.offset(x, y, z)];
+        residual = not_counted;
+        if (!counts.empty() && !(counts[n.offset(x + margin, y + margin, z + margin)] > 0))
+          continue;
         const Eigen::Vector3d d = vector_at(forth.view(), x + margin, y + margin, z + margin);
         const Eigen::Vector3d p = d + Eigen::Vector3d(x + margin, y + margin, z + margin);
-        residuals[inner.offset(x, y, z)] =
-            (d + vectors * sample_on_host(back.view(), to_v * p)).norm();
+        residual = (d + vectors * sample_on_host(back.view(), to_v * p)).norm();
       }
+  std::erase(residuals, not_counted);
+  if (residuals.empty()) return q;
   Moments moments;
   for (const double r : residuals) moments.add(r);
   q.voxels = residuals.size();

@@ -1,4 +1,6 @@
 // regtool measure: a displacement field by itself, and against its inverse.
+#include <optional>
+
 #include <apps/html.h>
 #include <apps/naming_convert.h>
 #include <apps/regtool/measured.h>
@@ -25,20 +27,24 @@ namespace {
 
 double percent(std::size_t part, std::size_t whole) { return 100 * double(part) / double(whole); }
 
+std::optional<Volume<float>> read_mask(Context& ctx, const MeasureOptions& o,
+                                       const DisplacementField& u,
+                                       std::vector<std::string>& warnings) {
+  if (o.mask.empty()) return {};
+  const HostImage image = read_image(o.mask);
+  add_all(warnings, image.warnings);
+  require(same_grid(image.geometry, u.geometry()),
+          "--mask '" + o.mask + "' does not share the grid of '" + o.field +
+              "'; regtool apply -r " + o.field + " --interpolation nearest takes it there");
+  return to_volume(ctx, image);
+}
+
 }  // namespace
 
 Measured measure_field(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
                        std::vector<std::string>& warnings) {
-  Volume<float> mask;
-  if (!o.mask.empty()) {
-    const HostImage image = read_image(o.mask);
-    add_all(warnings, image.warnings);
-    require(same_grid(image.geometry, u.geometry()),
-            "--mask '" + o.mask + "' does not share the grid of '" + o.field +
-                "'; regtool apply -r " + o.field + " --interpolation nearest takes it there");
-    mask = to_volume(ctx, image);
-  }
-  const FieldQuality q = field_quality(ctx, u, o.mask.empty() ? nullptr : &mask);
+  const std::optional<Volume<float>> mask = read_mask(ctx, o, u, warnings);
+  const FieldQuality q = field_quality(ctx, u, mask ? &*mask : nullptr);
   require(q.voxels > 0, "--mask '" + o.mask + "' has no voxel above 0");
   std::string table = "field         " + describe(u.geometry()) + '\n';
   if (!o.mask.empty()) table += text("mask          %zu voxels\n", q.voxels);
@@ -70,8 +76,10 @@ Measured measure_field(Context& ctx, const MeasureOptions& o, const Displacement
 
 Measured measure_inverse(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
                          std::vector<std::string>& warnings) {
-  const InverseQuality q =
-      inverse_quality(ctx, u, read_field(ctx, "--inverse", o.inverse, warnings));
+  std::vector<std::string> known;  // what there is to say of the mask was said with the field
+  const std::optional<Volume<float>> mask = read_mask(ctx, o, u, known);
+  const DisplacementField v = read_field(ctx, "--inverse", o.inverse, warnings);
+  const InverseQuality q = inverse_quality(ctx, u, v, 4, mask ? &*mask : nullptr);
   return {
       "inverse       residual " + cell(0, 4, q.mean_voxels) + " voxel on average, " +
           cell(0, 4, q.p99_voxels) + " for 99 %, " + cell(0, 4, q.max_voxels) + " at most\n",

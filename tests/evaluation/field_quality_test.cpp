@@ -145,5 +145,28 @@ TEST(InverseQuality, MeasuresWhatIsLeftInVoxelsOfTheFirstGrid) {
   EXPECT_EQ(inverse_quality(cpu, u, v, 0).voxels, g.extent.count());
 }
 
+TEST(InverseQuality, CountsTheVoxelsOfTheMaskAlone) {
+  Context cpu;
+  const Geometry g = plain_geometry({20, 18, 16});
+  const DisplacementField u =
+      field(cpu, g, [](int x, int, int) { return Eigen::Vector3d(0, x < 10 ? 0.25 : 1, 0); });
+  const DisplacementField none =
+      field(cpu, g, [](int, int, int) { return Eigen::Vector3d(0, 0, 0); });
+  EXPECT_NEAR(inverse_quality(cpu, u, none).mean_voxels, 0.625, 1e-6);
+  std::vector<float> left(g.extent.count());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i % 20 < 10 ? 0.2F : 0;
+  const Volume<float> mask(cpu, g, left);
+  const InverseQuality q = inverse_quality(cpu, u, none, 4, &mask);
+  EXPECT_EQ(q.voxels, 6u * 10 * 8);
+  EXPECT_NEAR(q.mean_voxels, 0.25, 1e-6);
+  EXPECT_NEAR(q.p99_voxels, 0.25, 1e-6);
+  EXPECT_NEAR(q.max_voxels, 0.25, 1e-6);
+  const Volume<float> empty(cpu, g, std::vector<float>(left.size()));
+  EXPECT_TRUE(std::isnan(inverse_quality(cpu, u, none, 4, &empty).max_voxels));
+  const Geometry other = plain_geometry({20, 18, 15});
+  const Volume<float> elsewhere(cpu, other, std::vector<float>(other.extent.count(), 1));
+  EXPECT_THROW(inverse_quality(cpu, u, none, 4, &elsewhere), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace freeflow
