@@ -6,6 +6,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -119,6 +120,13 @@ ordered_json similarity_json(const Similarities& s) {
           {"after", or_null(s.after)}};
 }
 
+/// Counted as registrations do it: above 0.5.
+void add_mask(ordered_json& image, const std::optional<HostImage>& mask) {
+  if (!mask) return;
+  image["voxels_in_mask"] =
+      std::ranges::count_if(mask->voxels, [](float value) { return value > 0.5F; });
+}
+
 /// What every report opens with. The summary stands first, and is made in the end.
 ordered_json opening(const Context& ctx, const ReportedRun& run,
                      const std::vector<std::string>& warnings,
@@ -138,6 +146,8 @@ ordered_json opening(const Context& ctx, const ReportedRun& run,
   const HostImage &fixed = run.inputs.fixed_image(), &moving = run.inputs.moving_image();
   json["fixed"] = geometry_json(fixed.geometry, fixed.nonfinite_voxels);
   json["moving"] = geometry_json(moving.geometry, moving.nonfinite_voxels);
+  add_mask(json["fixed"], run.inputs.fixed_mask);
+  add_mask(json["moving"], run.inputs.moving_mask);
   if (run.inputs.fixed.size() > 1) json["channels"] = channels_json(run.inputs);
   json["warnings"] = run.inputs.warnings;
   for (const std::string& warning : warnings) json["warnings"].push_back(translated(warning));

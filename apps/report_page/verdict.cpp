@@ -16,16 +16,49 @@ std::string percent(double share) {
   return fixed_digits(100 * share, share > 0 && share < 0.01 ? 2 : 0) + " %";
 }
 
+/// Volume in mm3 of the voxels that count of an image, inside its mask where it has one.
+double counted_mm3(const ordered_json& report, const std::string& image) {
+  double voxel = 1, all = 1;
+  for (const char* axis : {"/0", "/1", "/2"}) {
+    voxel *= number_in(report, image + "/spacing_mm" + axis).value_or(0);
+    all *= number_in(report, image + "/size" + axis).value_or(0);
+  }
+  return voxel * number_in(report, image + "/voxels_in_mask").value_or(all);
+}
+
+/// How much larger the affine makes a volume of the fixed space, 1 where the report has none.
+double scale_of_volumes(const ordered_json& report) {
+  const auto m = [&](int row, int column) {
+    return number_in(report, "/linear/fixed_to_moving_lps/" + std::to_string(row) + "/" +
+                                 std::to_string(column))
+        .value_or(row == column);
+  };
+  return std::abs(m(0, 0) * (m(1, 1) * m(2, 2) - m(1, 2) * m(2, 1)) -
+                  m(0, 1) * (m(1, 0) * m(2, 2) - m(1, 2) * m(2, 0)) +
+                  m(0, 2) * (m(1, 0) * m(2, 1) - m(1, 1) * m(2, 0)));
+}
+
+/// The share of the fixed image that the moving mask has room for: a brain's mask on one side alone
+/// leaves most of the other image's field of view without a counterpart, which is no fault.
+double possible_overlap(const ordered_json& report) {
+  if (!number_in(report, "/moving/voxels_in_mask")) return 1;
+  const double fixed = counted_mm3(report, "/fixed") * scale_of_volumes(report),
+               moving = counted_mm3(report, "/moving");
+  return fixed > 0 && moving > 0 ? std::min(1.0, moving / fixed) : 1;
+}
+
 void judge_overlap(const ordered_json& report, std::vector<Finding>& findings) {
   const auto before = number_in(report, "/overlap_fraction/before"),
              after = number_in(report, "/overlap_fraction/after");
   if (!after) return;
-  Finding finding{Grade::good, percent(*after) +
-                                   " of the fixed image's voxels fall on the moving image" +
-                                   (before ? ", " + percent(*before) + " before" : "")};
+  const double possible = possible_overlap(report), share = *after / possible;
+  Finding finding{Grade::good,
+                  percent(*after) + " of the fixed image's voxels fall on the moving image"};
+  if (possible < 1) finding.text += ", where its mask has room for " + percent(possible);
+  if (before) finding.text += ", " + percent(*before) + " before";
   const bool lost = before && *after < *before * 2 / 3;
-  if (*after < 0.8 || lost) {
-    finding.grade = *after < 0.5 ? Grade::bad : Grade::look;
+  if (share < 0.8 || lost) {
+    finding.grade = share < 0.5 ? Grade::bad : Grade::look;
     finding.text +=
         "; see in the flicker whether the images show the same part of the body, and "
         "whether the start (--init) was right";

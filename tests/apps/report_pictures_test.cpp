@@ -258,5 +258,26 @@ TEST(VerdictOf, FollowsTheFigures) {
   EXPECT_EQ(verdict_of(nlohmann::ordered_json::array()).findings.size(), 0U);
 }
 
+TEST(VerdictOf, AMovingMaskIsNoLackOfOverlap) {
+  nlohmann::ordered_json r = {
+      {"fixed", {{"size", {100, 100, 100}}, {"spacing_mm", {2, 2, 2}}}},
+      {"moving", {{"size", {128, 128, 128}}, {"spacing_mm", {2, 2, 4}}}},
+      {"overlap_fraction", {{"before", 0.2}, {"after", 0.24}}},
+      {"linear", {{"fixed_to_moving_lps", {{1, 0, 0, 5}, {0, 0, -2, 6}, {0, 1, 0, 7}}}}}};
+  EXPECT_EQ(verdict_of(r).grade, Grade::bad) << "no mask: the images hardly meet";
+  r["moving"]["voxels_in_mask"] = 250000;  // 4 l of 16 l that the affine makes of the fixed 8
+  EXPECT_EQ(verdict_of(r).grade, Grade::good);
+  EXPECT_EQ(verdict_of(r).findings.at(0).text,
+            "24 % of the fixed image's voxels fall on the moving image, where its mask has room "
+            "for 25 %, 20 % before.");
+  r["overlap_fraction"] = {{"before", 0.1}, {"after", 0.15}};
+  EXPECT_EQ(verdict_of(r).grade, Grade::look);
+  r["overlap_fraction"] = {{"before", 0.1}, {"after", 0.1}};
+  EXPECT_EQ(verdict_of(r).grade, Grade::bad);
+  r["fixed"]["voxels_in_mask"] = 200000;  // less than the moving mask has room for
+  r["overlap_fraction"]["after"] = 0.7;
+  EXPECT_EQ(verdict_of(r).grade, Grade::look);
+}
+
 }  // namespace
 }  // namespace freeflow
