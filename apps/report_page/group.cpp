@@ -4,6 +4,8 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
+#include <tuple>
 
 #include <Eigen/LU>
 
@@ -44,8 +46,8 @@ GroupMember member_of(const fs::path& path, const fs::path& folder, const ordere
   m.grade = text_in(report, "/summary/grade");
   if (m.grade.empty()) m.grade = word_of(verdict_of(report).grade);
   m.similarity.value = number_in(report, "/similarity/after");
-  m.volumes.value =
-      is_linear_run(report) ? log_volume_of_affine(report) : number_in(report, "/jacobian/sd_log");
+  m.linear = is_linear_run(report);
+  m.volumes.value = m.linear ? log_volume_of_affine(report) : number_in(report, "/jacobian/sd_log");
   m.displacement.value = number_in(report, "/displacement_mm/p99");
   m.voxel_mm = voxel_mm(report);
   m.folded_voxels = number_in(report, "/jacobian/folded_voxels").value_or(0);
@@ -60,7 +62,7 @@ double median(std::vector<double> values) {
 }
 
 /// Of those members that have the figure.
-void score(std::vector<GroupMember>& members, GroupFigure GroupMember::*figure, bool low_only) {
+void score(std::span<GroupMember> members, GroupFigure GroupMember::*figure, bool low_only) {
   std::vector<double> values;
   for (const GroupMember& m : members)
     if ((m.*figure).value) values.push_back(*(m.*figure).value);
@@ -120,9 +122,18 @@ std::vector<double> robust_scores(const std::vector<double>& values) {
 }
 
 void rank(std::vector<GroupMember>& members) {
-  score(members, &GroupMember::similarity, true);
-  score(members, &GroupMember::volumes, false);
-  score(members, &GroupMember::displacement, false);
+  const auto kind = [](const GroupMember& m) { return std::tie(m.program, m.linear); };
+  std::ranges::sort(members, {}, kind);
+  for (auto first = members.begin(); first != members.end();) {
+    const auto [begin, end] = std::equal_range(
+        first, members.end(), *first,
+        [&](const GroupMember& a, const GroupMember& b) { return kind(a) < kind(b); });
+    const std::span alike(begin, end);
+    score(alike, &GroupMember::similarity, true);
+    score(alike, &GroupMember::volumes, false);
+    score(alike, &GroupMember::displacement, false);
+    first = end;
+  }
   std::ranges::sort(members, [](const GroupMember& a, const GroupMember& b) {
     return a.score != b.score ? a.score > b.score : a.name < b.name;
   });

@@ -8,8 +8,8 @@
 
 namespace freeflow::apps {
 
-/// A figure of one registration and how many robust standard deviations it lies from the group's
-/// median on the side that is suspicious.
+/// A figure of one registration and how many robust standard deviations it lies from the median of
+/// those of its kind on the side that is suspicious.
 struct GroupFigure {
   std::optional<double> value;
   double score = 0;
@@ -20,6 +20,7 @@ struct GroupMember {
   std::string name;   ///< its path in the group, without the report's own name
   std::string grade;  ///< "good", "look", "bad"
   std::string program;
+  bool linear = false;       ///< of Python: an affine without a displacement
   GroupFigure similarity;    ///< after; low is suspicious
   GroupFigure volumes;       ///< SD of the log-Jacobian (an affine's own: |log|); far either way
   GroupFigure displacement;  ///< that 99 % do not exceed, mm; far either way
@@ -46,7 +47,8 @@ Group read_group(const std::filesystem::path& folder);
 /// distance from the median in place of MAD; 0 where all are. Values are finite.
 std::vector<double> robust_scores(const std::vector<double>& values);
 
-/// Fills in the scores and puts the worst first; names decide between equals.
+/// Fills in the scores, of each program's among themselves, as an affine matches less than a
+/// deformation whatever its worth, and puts the worst first; names decide between equals.
 void rank(std::vector<GroupMember>& members);
 
 /// One page of the group, for the folder of `page`; each name is a link where the subject's own

@@ -118,8 +118,9 @@ std::string group_page(const Group& group, const std::string& title, const fs::p
       page_head(title) + "<header><h1>" + escaped(title) + "</h1>\n<p class=\"soft\">" +
       std::to_string(group.members.size()) + " registrations, " + std::to_string(outliers) +
       " of them outliers, worst first</p></header>\n<p>The score is the largest distance of the "
-      "three figures from the group's median, in robust standard deviations (1.48 times the median "
-      "absolute deviation); similarity counts where it is low. Above " +
+      "three figures from the median of the registrations by the same program, in robust standard "
+      "deviations (1.48 times the median absolute deviation); similarity counts where it is low. "
+      "Above " +
       fixed_digits(GroupMember::outlier, 1) +
       " look at the registration; a group that failed as a whole has no outliers, so look at a few "
       "in the middle too.</p>\n";

@@ -117,5 +117,22 @@ TEST(Rank, LowSimilarityCountsAndHighDoesNot) {
         << m.name;
 }
 
+TEST(Rank, AProgramsRegistrationsAreComparedAmongThemselves) {
+  std::vector<apps::GroupMember> members(20);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool affine = i % 2 == 0;
+    members[i].name.push_back(char('a' + i));
+    members[i].program = affine ? "linreg" : "ffdreg";
+    members[i].linear = affine;
+    members[i].similarity.value = (affine ? 1.15 : 1.3) + 0.002 * double(i % 5);
+    members[i].volumes.value = (affine ? 0.6 : 0.3) + 0.002 * double(i % 3);
+  }
+  members[7].similarity.value = 1.16;  // a good affine's, and a failed deformation's
+  apps::rank(members);
+  EXPECT_EQ(members.front().name, "h");
+  EXPECT_GT(members.front().score, apps::GroupMember::outlier);
+  EXPECT_LT(members[1].score, apps::GroupMember::outlier);
+}
+
 }  // namespace
 }  // namespace freeflow
