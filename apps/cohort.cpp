@@ -28,11 +28,11 @@ namespace freeflow::apps {
 
 namespace {
 
-enum class State { waiting, done, made_before, failed };
+enum class State { not_done, done, made_before, failed };
 
 struct Pair {
   std::unique_ptr<PairRun> run;
-  State state = State::waiting;
+  State state = State::not_done;
   double seconds = 0;  ///< of computing and writing
   std::string failure;
 };
@@ -314,7 +314,7 @@ void Cohort::write_summary() const {
   if (!file) fail_writing(options_.summary, errno);
   file << "pair\toutput\tstate\tseconds\tsentence\n";
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
-    constexpr const char* words[] = {"waiting", "done", "made before", "failed"};
+    constexpr const char* words[] = {"not done", "done", "made before", "failed"};
     const Pair& pair = pairs_[i];
     file << i + 1 << '\t' << listed_[i].output << '\t' << words[int(pair.state)] << '\t'
          << pair.seconds << '\t' << pair.failure << '\n';
@@ -338,6 +338,7 @@ int Cohort::run() {
     work(first, starting.get());
   } catch (const Cancelled&) {
     const std::size_t there = count(State::done) + count(State::made_before);
+    write_summary();  // in place of an earlier run's, which told of other pairs
     throw Interrupted{std::to_string(there) + " of " + std::to_string(pairs_.size()) +
                       " pairs are done, and the same command goes on with the others"};
   }

@@ -250,5 +250,19 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
+TEST_F(Cohort, AnInterruptedRunLeavesNoSummaryOfAnEarlierOne) {
+  write("f.nii.gz", {96, 96, 90}, 0);
+  write("m1.nii.gz", {96, 96, 90}, 1.5);
+  std::string rows = "fixed\tmoving\toutput\n";
+  for (int i = 1; i <= 30; ++i) rows += "f.nii.gz\tm1.nii.gz\ta" + std::to_string(i) + "_\n";
+  std::ofstream(folder / "sums.tsv") << "30\tdata/a30_\tdone\t3\t\n";
+  const Outcome o = run("timeout --preserve-status -s INT 1 " + fluidreg + table(rows) +
+                        "--summary sums.tsv --device cpu --threads 1");
+  EXPECT_EQ(o.status, 130) << o.err;
+  EXPECT_NE(o.err.find("of 30 pairs are done"), std::string::npos) << o.err;
+  EXPECT_NE(slurp(folder / "sums.tsv").find("a30_\tnot done\t0\t\n"), std::string::npos)
+      << slurp(folder / "sums.tsv");
+}
+
 }  // namespace
 }  // namespace freeflow
