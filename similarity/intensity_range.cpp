@@ -49,7 +49,7 @@ IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char
   const float low = FiniteRangeBody::value(FiniteRangeBody::offset - s[1]);
   if (!(high > low))
     throw RegistrationError(std::string(what) + " is constant (" + std::to_string(low) +
-                            " everywhere): there is nothing to align");
+                            " wherever it counts): there is nothing to align");
   if (!std::isfinite(high - low))
     throw RegistrationError(std::string(what) +
                             " spans more than float can hold; rescale its intensities");
