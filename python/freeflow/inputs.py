@@ -28,6 +28,7 @@ class Side:
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
         self._seen = [self._seen_of(image, background, clip) for image in self.images]
+        self.voxels_in_mask = None
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
     def arrays(self):
@@ -72,7 +73,8 @@ class Side:
                 interpolation="nearest",
             )
             self.warnings.append(f"{name} lies on another grid than its image and was resampled to it")
-        if not bool((mask.array > 0.5).any()):
+        self.voxels_in_mask = int((mask.array > 0.5).sum())
+        if self.voxels_in_mask == 0:
             raise ValueError(f"{name} has no voxel above 0.5 inside its image")
         array = mask.array
         if _strided(array, image.array):

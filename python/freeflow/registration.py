@@ -114,14 +114,17 @@ def _require_known(model, options):
             raise ValueError(f"{name} is no option of model={model!r}: is {' or '.join(near)} meant?")
 
 
-def _geometry(image, missing):
+def _geometry(side):
+    image = side.images[0]
     p = image._placement
+    masked = {} if side.voxels_in_mask is None else {"voxels_in_mask": side.voxels_in_mask}
     return {
         "size": list(image.shape),
         "spacing_mm": list(p.spacing),
         "origin_mm_lps": list(p.origin_lps),
         "direction_lps": [list(row) for row in p.direction_lps],
-        "voxels_without_value": missing,
+        "voxels_without_value": side.missing[0],
+        **masked,
     }
 
 
@@ -132,7 +135,7 @@ def _opened(model, options, context, inputs, report):
         "version": _native.version,
         "options": {"model": model, **options},
         "device": {"name": context.device, "description": context.description, "threads": context.threads},
-        **{name: _geometry(side.images[0], side.missing[0]) for name, side in inputs.sides.items()},
+        **{name: _geometry(side) for name, side in inputs.sides.items()},
     }
     weights = report.pop("channel_weights")
     if len(weights) > 1:

@@ -168,6 +168,8 @@ def test_bare_masks_lie_on_the_grids_of_their_images(recwarn):
     placed = freeflow.register(fixed, moving, fixed_mask=freeflow.Image(brain(0) > 10, AFFINE), **few)
     for mask in (brain(0) > 10, (brain(0) > 10).tolist()):
         assert np.array_equal(freeflow.register(fixed, moving, fixed_mask=mask, **few).transform.numpy(), placed.transform.numpy())
+    assert placed.report["fixed"]["voxels_in_mask"] == (brain(0) > 10).sum()
+    assert "voxels_in_mask" not in placed.report["moving"]
     assert not [w for w in recwarn if "mask" in str(w.message)]
 
 
