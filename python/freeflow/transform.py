@@ -192,7 +192,8 @@ class Transform:
 
     def points(self, xyz, *, frame="ras"):
         """Where points of the fixed space lie in the moving space: array of shape (n, 3) or (3,), world millimetres, in
-        double. frame: "ras" or "lps", of both. Through the inverse, moving points come to the fixed space."""
+        double. frame: "ras" or "lps", of both. Through the inverse, moving points come to the fixed space, as near as the
+        inverse field undoes the field; "regtool points" solves for each."""
         points = np.asarray(_arrays.to_numpy(_arrays.recognised(xyz, "xyz")), dtype=np.float64)
         if points.ndim not in (1, 2) or points.shape[-1] != 3:
             raise ValueError(f"xyz must be of shape (n, 3), and its shape is {points.shape}")
