@@ -1,4 +1,5 @@
 // regtool report: pages to judge registrations by.
+#include <cmath>
 #include <cstdio>
 
 #include <apps/html.h>
@@ -72,6 +73,30 @@ CommonOptions images_of(const FinishedRun& run, const ReportOptions& o) {
   return images;
 }
 
+/// A file of that name may be another one by now, or another subject's that lies here.
+void require_place_of_run(const FinishedRun& run, const std::string& side, const HostImage& image,
+                          const std::string& file) {
+  const auto number = [&](const char* what, int row, int column = -1) {
+    return number_in(run.json, "/" + side + "/" + what + "/" + std::to_string(row) +
+                                   (column < 0 ? "" : "/" + std::to_string(column)));
+  };
+  Geometry g = image.geometry;  // whose sides are compared as they stand in the report
+  bool same = true;
+  for (int a = 0; a < 3; ++a) {
+    const auto size = number("size", a), spacing = number("spacing_mm", a),
+               origin = number("origin_mm_lps", a);
+    if (!size || !spacing || !origin) return;
+    same = same && *size == g.extent[a];
+    g.spacing[a] = *spacing;
+    g.origin[a] = *origin;
+    for (int column = 0; column < 3; ++column)
+      g.direction(a, column) = number("direction_lps", a, column).value_or(g.direction(a, column));
+  }
+  require(same && same_grid(g, image.geometry),
+          "'" + file + "' does not lie where the " + side +
+              " image of the run lay; name the image that was registered with --" + side + " FILE");
+}
+
 void say_where(const std::string& path, const ReportOptions& o) {
   if (!o.run.quiet) std::fprintf(stderr, "regtool report: written: %s\n", path.c_str());
 }
@@ -99,6 +124,8 @@ void write_registration(const ReportOptions& o) {
     u = DisplacementField(ctx, transform.displacement->geometry, transform.displacement->planes);
     transform.displacement.reset();
   }
+  require_place_of_run(run, "fixed", images.fixed_image(), files.fixed[0]);
+  require_place_of_run(run, "moving", images.moving_image(), files.moving[0]);
   stop_if_interrupted();
   const Volume<float> fixed = to_volume(ctx, images.fixed_image()),
                       moving = to_volume(ctx, images.moving_image());

@@ -232,5 +232,19 @@ TEST_F(ReportPage, RefusesWhatIsNotThere) {
   expect_refusal(run(regtool_report + "c_ -o out.html"), "warp among --outputs");
 }
 
+TEST_F(ReportPage, RefusesImagesThatLieElsewhereThanTheRuns) {
+  ASSERT_EQ(run(program_path("linreg") + " -f f.nii -m m.nii -o l_").status, 0);
+  EXPECT_EQ(run(regtool_report + "l_").status, 0);
+  const std::string call = regtool_report + "l_ -o out.html";
+  expect_refusal(run(call + " --fixed m.nii"),
+                 "'m.nii' does not lie where the fixed image of the run lay");
+  write("m.nii", {24, 26, 20}, 2, {1.5, 1.6, 2.5});
+  expect_refusal(run(call), "name the image that was registered with --moving FILE");
+  write("m.nii", {24, 26, 21}, 2);
+  expect_refusal(run(call), "m.nii' does not lie where the moving image of the run lay");
+  write("m.nii", {24, 26, 20}, 2);
+  EXPECT_EQ(run(call).status, 0);
+}
+
 }  // namespace
 }  // namespace freeflow
