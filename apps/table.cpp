@@ -5,8 +5,10 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <freeflow/io/file_checks.h>
@@ -162,20 +164,43 @@ std::string path_in_table(const std::string& table, const std::string& path) {
   return folder.empty() ? path : (folder / path).string();
 }
 
+namespace {
+
+/// Where a file is, through links of its folder, which need not be there: a link in the file's own
+/// place is replaced by what is written, not followed.
+class Places {
+ public:
+  std::string of(const std::string& file) {
+    const std::filesystem::path path = std::filesystem::absolute(file);
+    const auto [folder, is_new] = folders_.try_emplace(path.parent_path().string());
+    if (is_new) folder->second = resolved(path.parent_path());
+    return (folder->second / path.filename()).string();
+  }
+  static std::filesystem::path resolved(const std::filesystem::path& path) {
+    std::error_code none;
+    const std::filesystem::path found = std::filesystem::weakly_canonical(path, none);
+    return none ? path.lexically_normal() : found;
+  }
+
+ private:
+  std::map<std::string, std::filesystem::path> folders_;
+};
+
+}  // namespace
+
 void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles>& files) {
-  const auto absolute = [](const std::string& path) {
-    return std::filesystem::absolute(path).lexically_normal().string();
-  };
+  Places places;
   std::map<std::string, const TableRow*> writer_of;
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (const std::string& file : files[i].written) {
-      const auto [other, is_new] = writer_of.emplace(absolute(file), &rows[i]);
+      const auto [other, is_new] = writer_of.emplace(places.of(file), &rows[i]);
       require(is_new, rows[i].place + ": the output '" + file + "' is also that of " +
                           other->second->place);
     }
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (const std::string& file : files[i].read) {
-      const auto writer = writer_of.find(absolute(file));
+      auto writer = writer_of.find(places.of(file));
+      if (writer == writer_of.end()) writer = writer_of.find(Places::resolved(file).string());
       if (writer == writer_of.end()) continue;
       throw InvalidArgument(rows[i].place + ": the input '" + file + "' is an output of " +
                             writer->second->place +

@@ -232,9 +232,14 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
       {head + "\n" + row + "f.nii.gz\t\t../out/b_\n", "line 4: the cell of 'moving' is empty"},
       {head + row + "f.nii.gz\tm2.nii.gz\t../out/../out/a_\n",
        "is also that of 'data/pairs.tsv' line 2"},
+      {head + "f.nii.gz\tm1.nii.gz\ta_\nf.nii.gz\tm2.nii.gz\t../link/a_\n",
+       "is also that of 'data/pairs.tsv' line 2"},
       {head + row + "f.nii.gz\t../out/a_Warped.nii.gz\t../out/b_\n", "line 3: the input"},
+      {head + "f.nii.gz\tm1.nii.gz\ta_\nf.nii.gz\t../link/a_Warped.nii.gz\tb_\n",
+       "line 3: the input"},
       {"fixed\tmoving\toutput\tinit\tinit2\nf.nii.gz\tm1.nii.gz\t../out/a_\tcenter\ta.mat\n",
        "line 2: --init takes one start"}};
+  std::filesystem::create_directory_symlink("data", folder / "link");
   for (const auto& [text, words] : tables) {
     std::string call = fluidreg;
     call.append(table(text)).append(quick);
