@@ -40,8 +40,6 @@ CandidateNmi::CandidateNmi(Context& ctx, const Volume<float>& fixed, const Volum
       histograms_(ctx, std::size_t(max_candidates) * bins * bins),
       terms_(ctx, std::size_t(max_candidates) * bins),
       results_(ctx, 2 * std::size_t(max_candidates)) {
-  require(fixed.extent().count() <= UINT32_MAX,
-          "candidates are counted in 32 bits: take a coarser level of the fixed image");
   const IntensityRange f = robust_range(ctx, fixed, "the fixed image"),
                        m = robust_range(ctx, moving, "the moving image");
   for_each_voxel(ctx, fixed.extent(),

@@ -317,7 +317,9 @@ TEST_F(AtlasProgram, ReadsTablesAsSpreadsheetsAndRWriteThem) {
       {"macintosh.tsv", "image\tlabels\rs0.nii\tls0.nii\rs1.nii\tls1.nii\r"}};
   for (const auto& [name, text] : tables) {
     std::ofstream(path(name)) << text;
-    const Outcome o = run(atlas + " -i " + name + " -o out_ --dry-run" + quick);
+    std::string call = atlas + " -i ";
+    call.append(name).append(" -o out_ --dry-run").append(quick);
+    const Outcome o = run(call);
     EXPECT_EQ(o.status, 0) << name << ": " << o.err;
     EXPECT_EQ(o.out.rfind("2 subjects", 0), 0u) << name << ": " << o.out;
     EXPECT_EQ(o.out.find("labels.nii.gz") != std::string::npos,
