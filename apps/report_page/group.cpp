@@ -7,8 +7,6 @@
 #include <span>
 #include <tuple>
 
-#include <Eigen/LU>
-
 #include <apps/report_page/finished_run.h>
 #include <apps/report_page/report_values.h>
 #include <apps/report_page/verdict.h>
@@ -22,15 +20,7 @@ using nlohmann::ordered_json;
 namespace {
 
 std::optional<double> log_volume_of_affine(const ordered_json& report) {
-  Eigen::Matrix3d m;
-  for (int row = 0; row < 3; ++row)
-    for (int column = 0; column < 3; ++column) {
-      const auto entry = number_in(report, "/linear/fixed_to_moving_lps/" + std::to_string(row) +
-                                               "/" + std::to_string(column));
-      if (!entry) return {};
-      m(row, column) = *entry;
-    }
-  const double log_volume = std::abs(std::log(std::abs(m.determinant())));
+  const double log_volume = std::abs(std::log(volume_factor_of_affine(report).value_or(0)));
   return std::isfinite(log_volume) ? std::optional(log_volume) : std::nullopt;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <Eigen/LU>
+
 namespace freeflow::apps {
 
 using nlohmann::ordered_json;
@@ -33,6 +35,18 @@ std::vector<std::string> texts_in(const ordered_json& report, const std::string&
     for (const ordered_json& entry : value)
       if (entry.is_string()) texts.push_back(entry.get<std::string>());
   return texts;
+}
+
+std::optional<double> volume_factor_of_affine(const ordered_json& report) {
+  Eigen::Matrix3d m;
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 3; ++column) {
+      const auto entry = number_in(report, "/linear/fixed_to_moving_lps/" + std::to_string(row) +
+                                               "/" + std::to_string(column));
+      if (!entry) return {};
+      m(row, column) = *entry;
+    }
+  return std::abs(m.determinant());
 }
 
 double voxel_mm(const ordered_json& report) {

@@ -19,6 +19,8 @@ std::string text_in(const nlohmann::ordered_json& report, const std::string& poi
 std::vector<std::string> texts_in(const nlohmann::ordered_json& report, const std::string& pointer);
 /// The smallest side of the fixed image's voxels; infinite where the report does not say.
 double voxel_mm(const nlohmann::ordered_json& report);
+/// How much larger its affine makes a volume of the fixed space; nothing where it has none.
+std::optional<double> volume_factor_of_affine(const nlohmann::ordered_json& report);
 /// Whether it found an affine and no displacement, by linreg or in Python.
 bool is_linear_run(const nlohmann::ordered_json& report);
 

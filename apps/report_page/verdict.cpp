@@ -26,23 +26,11 @@ double counted_mm3(const ordered_json& report, const std::string& image) {
   return voxel * number_in(report, image + "/voxels_in_mask").value_or(all);
 }
 
-/// How much larger the affine makes a volume of the fixed space, 1 where the report has none.
-double scale_of_volumes(const ordered_json& report) {
-  const auto m = [&](int row, int column) {
-    return number_in(report, "/linear/fixed_to_moving_lps/" + std::to_string(row) + "/" +
-                                 std::to_string(column))
-        .value_or(row == column);
-  };
-  return std::abs(m(0, 0) * (m(1, 1) * m(2, 2) - m(1, 2) * m(2, 1)) -
-                  m(0, 1) * (m(1, 0) * m(2, 2) - m(1, 2) * m(2, 0)) +
-                  m(0, 2) * (m(1, 0) * m(2, 1) - m(1, 1) * m(2, 0)));
-}
-
 /// The share of the fixed image that the moving mask has room for: a brain's mask on one side alone
 /// leaves most of the other image's field of view without a counterpart, which is no fault.
 double possible_overlap(const ordered_json& report) {
   if (!number_in(report, "/moving/voxels_in_mask")) return 1;
-  const double fixed = counted_mm3(report, "/fixed") * scale_of_volumes(report),
+  const double fixed = counted_mm3(report, "/fixed") * volume_factor_of_affine(report).value_or(1),
                moving = counted_mm3(report, "/moving");
   return fixed > 0 && moving > 0 ? std::min(1.0, moving / fixed) : 1;
 }
