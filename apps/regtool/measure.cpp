@@ -125,8 +125,9 @@ int regtool_measure(int argc, const char* const* argv) {
   if (!o.fixed_points.empty()) take("landmarks", measure_landmarks(ctx, o, chain, warnings));
   if (!o.field.empty()) {
     const DisplacementField u = read_field(ctx, "--field", o.field, warnings);
-    take("field", measure_field(ctx, o, u, warnings));
-    if (!o.inverse.empty()) take("inverse", measure_inverse(ctx, o, u, warnings));
+    const Volume<float> mask = read_mask_of(ctx, o, u, warnings);
+    take("field", measure_field(ctx, o, u, mask));
+    if (!o.inverse.empty()) take("inverse", measure_inverse(ctx, o, u, mask, warnings));
   }
   json["warnings"] = translated(warnings);
   if (!o.output.empty())

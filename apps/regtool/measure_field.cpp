@@ -1,6 +1,4 @@
 // regtool measure: a displacement field by itself, and against its inverse.
-#include <optional>
-
 #include <apps/html.h>
 #include <apps/naming_convert.h>
 #include <apps/regtool/measured.h>
@@ -27,9 +25,10 @@ namespace {
 
 double percent(std::size_t part, std::size_t whole) { return 100 * double(part) / double(whole); }
 
-std::optional<Volume<float>> read_mask(Context& ctx, const MeasureOptions& o,
-                                       const DisplacementField& u,
-                                       std::vector<std::string>& warnings) {
+}  // namespace
+
+Volume<float> read_mask_of(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
+                           std::vector<std::string>& warnings) {
   if (o.mask.empty()) return {};
   const HostImage image = read_image(o.mask);
   add_all(warnings, image.warnings);
@@ -39,12 +38,9 @@ std::optional<Volume<float>> read_mask(Context& ctx, const MeasureOptions& o,
   return to_volume(ctx, image);
 }
 
-}  // namespace
-
 Measured measure_field(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
-                       std::vector<std::string>& warnings) {
-  const std::optional<Volume<float>> mask = read_mask(ctx, o, u, warnings);
-  const FieldQuality q = field_quality(ctx, u, mask ? &*mask : nullptr);
+                       const Volume<float>& mask) {
+  const FieldQuality q = field_quality(ctx, u, mask.empty() ? nullptr : &mask);
   require(q.voxels > 0, "--mask '" + o.mask + "' has no voxel above 0");
   std::string table = "field         " + describe(u.geometry()) + '\n';
   if (!o.mask.empty()) table += text("mask          %zu voxels\n", q.voxels);
@@ -75,11 +71,9 @@ Measured measure_field(Context& ctx, const MeasureOptions& o, const Displacement
 }
 
 Measured measure_inverse(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
-                         std::vector<std::string>& warnings) {
-  std::vector<std::string> known;  // what there is to say of the mask was said with the field
-  const std::optional<Volume<float>> mask = read_mask(ctx, o, u, known);
+                         const Volume<float>& mask, std::vector<std::string>& warnings) {
   const DisplacementField v = read_field(ctx, "--inverse", o.inverse, warnings);
-  const InverseQuality q = inverse_quality(ctx, u, v, 4, mask ? &*mask : nullptr);
+  const InverseQuality q = inverse_quality(ctx, u, v, 4, mask.empty() ? nullptr : &mask);
   return {
       "inverse       residual " + cell(0, 4, q.mean_voxels) + " voxel on average, " +
           cell(0, 4, q.p99_voxels) + " for 99 %, " + cell(0, 4, q.max_voxels) + " at most\n",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <apps/regtool/commands.h>
+#include <freeflow/core/volume.h>
 
 namespace freeflow::apps {
 
@@ -31,10 +32,13 @@ Measured measure_labels(Context& ctx, const MeasureOptions& o, const Transform& 
                         std::vector<std::string>& warnings);
 Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transform& chain,
                            std::vector<std::string>& warnings);
+/// The --mask of a field; empty where there is none.
+Volume<float> read_mask_of(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
+                           std::vector<std::string>& warnings);
 Measured measure_field(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
-                       std::vector<std::string>& warnings);
+                       const Volume<float>& mask);
 Measured measure_inverse(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
-                         std::vector<std::string>& warnings);
+                         const Volume<float>& mask, std::vector<std::string>& warnings);
 
 /// The one field of a file that `option` names. Throws InvalidArgument when it holds none, or an
 /// affine too, IoError when it cannot be read.
