@@ -5,6 +5,7 @@
 #include <itkNrrdImageIO.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cerrno>
 #include <filesystem>
@@ -93,8 +94,12 @@ ComponentType component_type(StoredType type) {
   throw InvalidArgument("the stored type is not one of StoredType");
 }
 
-Geometry geometry_of(itk::ImageIOBase& io) {
+Geometry geometry_of(const std::string& path, itk::ImageIOBase& io) {
   Geometry geometry;
+  // ITK may make other sizes of a damaged header than check_raw_data did.
+  count_voxels(path,
+               std::array{std::int64_t(io.GetDimensions(0)), std::int64_t(io.GetDimensions(1)),
+                          std::int64_t(io.GetDimensions(2))});
   geometry.extent = {int(io.GetDimensions(0)), int(io.GetDimensions(1)), int(io.GetDimensions(2))};
   for (unsigned axis = 0; axis < 3; ++axis) {
     geometry.spacing[axis] = io.GetSpacing(axis);
@@ -160,7 +165,7 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
   try {
     const auto io = open_io(path, format);
     require_three_dimensions(path, *io);
-    return geometry_of(*io);
+    return geometry_of(path, *io);
   } catch (const itk::ExceptionObject& error) {
     if (std::string(error.GetDescription()).find("orthonormal") != std::string::npos)
       return std::nullopt;
@@ -187,7 +192,7 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format) {
     header.stored_type = "an unknown type";
     for (const auto& [word, type] : stored_type_words)
       if (stored_type_of(io->GetComponentType()) == type) header.stored_type = word;
-    if (header.size.size() >= 3) header.geometry = geometry_of(*io);
+    if (header.size.size() >= 3) header.geometry = geometry_of(path, *io);
     return header;
   } catch (const itk::ExceptionObject& error) {
     fail_reading(path, reason_of(error));
@@ -202,7 +207,7 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
     require_three_dimensions(path, *io);
     require_content(path, *io, content);
     ItkBytes image;
-    image.geometry = geometry_of(*io);
+    image.geometry = geometry_of(path, *io);
     image.components = int(io->GetNumberOfComponents());
     image.volumes = volumes_of(path, *io);
     image.colours = is_coloured(*io);

@@ -61,6 +61,19 @@ TEST(FuzzFindings, AHeaderOfASliceThatIsTooLarge) {
                   {"4 x 29443 x 26988 voxels are more than 536870912 in a slice"});
 }
 
+TEST(FuzzFindings, SizesOfWhichItkReadsMore) {
+  // Ours ended at a byte that is no number; ITK's went on, and regtool info described a volume that
+  // nothing could take.
+  const TemporaryFolder folder;
+  write_bytes(folder / "x.nrrd",
+              "NRRD0004\ntype: float\ndimension: 3\nsizes: 2\xb0\xb0 3 1316134911\n"
+              "endian: little\nencoding: raw\n\nsome voxels");
+  const std::initializer_list<std::string> sentence = {"2 x 3 x 1316134911 voxels are more"};
+  expect_io_error([&] { read_image_header(folder / "x.nrrd"); }, sentence);
+  expect_io_error([&] { read_geometry(folder / "x.nrrd"); }, sentence);
+  expect_io_error([&] { read_image(folder / "x.nrrd"); }, sentence);
+}
+
 TEST(FuzzFindings, MoreDimensionsThanMetaIoHasRoomFor) {
   const TemporaryFolder folder;
   write_bytes(folder / "x.mha",
