@@ -73,10 +73,16 @@ Measured measure_field(Context& ctx, const MeasureOptions& o, const Displacement
 Measured measure_inverse(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
                          const Volume<float>& mask, std::vector<std::string>& warnings) {
   const DisplacementField v = read_field(ctx, "--inverse", o.inverse, warnings);
-  const InverseQuality q = inverse_quality(ctx, u, v, 4, mask.empty() ? nullptr : &mask);
+  constexpr int margin = 4;
+  const InverseQuality q = inverse_quality(ctx, u, v, margin, mask.empty() ? nullptr : &mask);
+  const std::string found =
+      q.voxels == 0
+          ? text("not measured: no voxel %slies %d or more from the grid's border",
+                 mask.empty() ? "" : "of the mask ", margin)
+          : "residual " + cell(0, 4, q.mean_voxels) + " voxel on average, " +
+                cell(0, 4, q.p99_voxels) + " for 99 %, " + cell(0, 4, q.max_voxels) + " at most";
   return {
-      "inverse       residual " + cell(0, 4, q.mean_voxels) + " voxel on average, " +
-          cell(0, 4, q.p99_voxels) + " for 99 %, " + cell(0, 4, q.max_voxels) + " at most\n",
+      "inverse       " + found + '\n',
       {{"mean_voxels", q.mean_voxels}, {"p99_voxels", q.p99_voxels}, {"max_voxels", q.max_voxels}}};
 }
 

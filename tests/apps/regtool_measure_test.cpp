@@ -143,6 +143,19 @@ TEST_F(RegtoolMeasure, MeasuresAllInOneCall) {
   EXPECT_EQ(measured(labels + chain + "--threads 1")["labels"], scores["labels"]);
 }
 
+TEST_F(RegtoolMeasure, SaysWhenNoVoxelIsLeftForTheInverse) {
+  const Geometry g = grid({36, 30, 24}, {1.6, 1.6, 2.1});
+  std::vector<float> border(g.extent.count(), 0);
+  border[g.extent.offset(2, 15, 12)] = 1;
+  write_image((folder / "border.nii.gz").string(), g, border);
+  const Outcome o = run(measure + field + "--mask border.nii.gz -o scores.json");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.out.find("not measured: no voxel of the mask lies 4 or more from the grid's border"),
+            std::string::npos)
+      << o.out;
+  EXPECT_TRUE(json::parse(slurp(folder / "scores.json"))["inverse"]["mean_voxels"].is_null());
+}
+
 TEST_F(RegtoolMeasure, RefusesUnusableCalls) {
   expect_refusal(run(measure), "name what to measure");
   expect_refusal(run(measure + chain), "name what to measure");
