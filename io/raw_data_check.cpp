@@ -227,13 +227,32 @@ void check_nrrd_axes(const std::string& path, const Fields& fields, std::size_t 
                          "; three axes of space are needed");
 }
 
+/// ITK's reader writes what it refuses, a file's name or a line of the header, into 1024 bytes and
+/// does not look whether they fit.
+void require_room_in_teem(const std::string& path, std::size_t characters, const char* what) {
+  constexpr std::size_t most = 800;
+  if (characters > most)
+    fail_reading(path, std::string(what) + " of " + std::to_string(characters) +
+                           " characters, and NRRD files can be read with up to " +
+                           std::to_string(most));
+}
+
+bool next_nrrd_line(std::istream& in, const std::string& path, std::string& line) {
+  if (!next_line(in, path, line)) return false;
+  const bool free_text =
+      line.starts_with('#') || lower(line).starts_with("content: ") || line.find(":=") != line.npos;
+  if (!free_text) require_room_in_teem(path, line.size(), "its header has a line");
+  return true;
+}
+
 DeclaredData declared_by_nrrd(const std::string& path) {
+  require_room_in_teem(path, path.size(), "its name has a path");
   std::ifstream in(path, std::ios::binary);
   std::string line;
-  if (!next_line(in, path, line) || !line.starts_with("NRRD000"))
+  if (!next_nrrd_line(in, path, line) || !line.starts_with("NRRD000"))
     fail_reading(path, "it is not an NRRD file");
   Fields fields;
-  while (next_line(in, path, line) && !trimmed(line).empty()) {
+  while (next_nrrd_line(in, path, line) && !trimmed(line).empty()) {
     if (const auto colon = line.find(": "); colon != std::string::npos && line[0] != '#')
       fields[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 2));
   }
@@ -252,6 +271,7 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   check_nrrd_axes(path, fields, sizes.size());
   const std::string name = field(fields, "data file", field(fields, "datafile"));
   data.file = name.empty() ? path : beside(path, name);
+  require_room_in_teem(path, data.file.size(), "its data file has a path");
   if (name.empty()) data.offset = in ? std::uint64_t(in.tellg()) : size_of_readable_file(path);
   const auto skip = integers(field(fields, "byte skip", field(fields, "byteskip", "0")));
   if (!data.compressed && !skip.empty())

@@ -74,6 +74,37 @@ TEST(FuzzFindings, SizesOfWhichItkReadsMore) {
   expect_io_error([&] { read_image(folder / "x.nrrd"); }, sentence);
 }
 
+TEST(FuzzFindings, MoreOfAnNrrdThanItkHasRoomFor) {
+  // Its reader refused a line in a sentence of its own that overflowed its buffer: abort().
+  const TemporaryFolder folder;
+  const std::string header =
+      "NRRD0004\ntype: uint8\ndimension: 3\nsizes: 2 2 2\nspacings: 1 1 1\nencoding: raw\n";
+  const auto write = [&](const std::string& path, const std::string& lines) {
+    write_bytes(path, header + lines + "\n\nvoxels..");
+    return path;
+  };
+  const std::string text(1100, 'x'), x = folder / "x.nrrd";
+  for (const std::string& line :
+       {"thicknesses: " + text, "kinds: " + text, "space: " + text, "no field: " + text, text,
+        std::string(1100, ' '), "content:" + text, "Content: " + text + "\nkinds: " + text})
+    expect_io_error([&] { read_image_header(write(x, line)); },
+                    {"x.nrrd': its header has a line of 11", "up to 800"});
+  for (const std::string& line : {"# " + text, "content: " + text, "key:=" + text})
+    EXPECT_EQ(read_image(write(x, line)).voxels.size(), 8u) << line;
+  write_bytes(x, "NRRD0004" + text + header.substr(8) + "\nvoxels..");
+  expect_io_error([&] { read_image(x); }, {"its header has a line of 1108"});
+
+  std::string deep = folder.path();
+  while (deep.size() < 850) deep += "/" + std::string(200, 'd');
+  std::filesystem::create_directories(deep);
+  expect_io_error([&] { read_geometry(write(deep + "/x.nrrd", "kinds: a b")); },
+                  {"its name has a path of"});
+  const std::string there = deep.substr(folder.path().size() + 1) + "/x.raw";
+  write_bytes(folder / there, "voxels..");
+  expect_io_error([&] { read_image(write(folder / "x.nhdr", "data file: " + there)); },
+                  {"x.nhdr': its header has a line of"});
+}
+
 TEST(FuzzFindings, MoreDimensionsThanMetaIoHasRoomFor) {
   const TemporaryFolder folder;
   write_bytes(folder / "x.mha",
