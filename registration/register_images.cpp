@@ -36,6 +36,18 @@ bool keeps_velocity(const LevelOptions&) { return false; }
 bool keeps_velocity(const FlowOptions& o) { return o.symmetric; }
 bool keeps_velocity(const DemonsOptions& o) { return o.kind == DemonsKind::log; }
 
+bool wants_control_points(const LevelOptions&) { return false; }
+bool wants_control_points(const FfdOptions& o) { return o.with_control_points; }
+
+/// What the nonrigid model works on: the fixed image's content, unless the whole grid is asked for,
+/// by a start that is to be kept, or the velocity or spline is a result.
+template <class Model>
+PreparedImage& worked_on(Context& ctx, PreparedImage& fixed, const Model& given) {
+  const bool whole = given.initial_displacement || initial_velocity(given) ||
+                     keeps_velocity(given) || wants_control_points(given);
+  return whole ? fixed : fixed.content(ctx);
+}
+
 template <class Model>
 std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                                         const Model& model, const RegistrationOptions& options,
@@ -162,8 +174,9 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
         }
         std::optional<DiscreteStart> start =
             find_start(ctx, fixed, moving, nonrigid, options, observer);
+        PreparedImage& worked = worked_on(ctx, fixed, nonrigid);
         if (start) take_start(ctx, *start, fixed.geometry(), nonrigid);
-        RegistrationResult result = run_model(ctx, fixed, moving, nonrigid, observer);
+        RegistrationResult result = run_model(ctx, worked, moving, nonrigid, observer);
         if (linear) result.overlap_before = linear->overlap_before;
         result.linear = std::move(linear);
         if (start) result.start = std::move(start->record);

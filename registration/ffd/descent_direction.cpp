@@ -14,7 +14,7 @@ double inner(const GramMatrix& gram, const Combination& a, const Combination& b)
 
 namespace {
 /// Inner product of a combination with one stored vector.
-double inner(const GramMatrix& gram, const Combination& a, int slot) {
+double inner_with(const GramMatrix& gram, const Combination& a, int slot) {
   double sum = 0;
   for (int i = 0; i < VectorSlots::count; ++i)
     if (a[i] != 0) sum += a[i] * gram[i][slot];
@@ -34,7 +34,7 @@ Combination lbfgs_direction(const GramMatrix& gram, const History& history, int 
   std::vector<double> alpha(history.size());
   for (std::size_t n = history.size(); n-- > 0;) {
     const int s = VectorSlots::step(history[n]), y = VectorSlots::change(history[n]);
-    alpha[n] = inner(gram, d, s) / gram[s][y];
+    alpha[n] = inner_with(gram, d, s) / gram[s][y];
     d[y] -= alpha[n];
   }
   const int s = VectorSlots::step(history.back()), y = VectorSlots::change(history.back());
@@ -42,7 +42,7 @@ Combination lbfgs_direction(const GramMatrix& gram, const History& history, int 
   for (double& c : d) c *= scale;
   for (std::size_t n = 0; n < history.size(); ++n) {
     const int sn = VectorSlots::step(history[n]), yn = VectorSlots::change(history[n]);
-    d[sn] += alpha[n] - inner(gram, d, yn) / gram[sn][yn];
+    d[sn] += alpha[n] - inner_with(gram, d, yn) / gram[sn][yn];
   }
   return d;
 }

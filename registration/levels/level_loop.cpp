@@ -35,7 +35,7 @@ PointMap LevelLoop::map_between(const Volume<float>& f, const Volume<float>& m) 
 /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
 double LevelLoop::prepare() {
   ranges_ = channel_ranges(ctx_, fixed_, {}, moving_, {});
-  const Volume<float>&f = fixed_.level(ctx_, {}), &m = moving_.level(ctx_, {});
+  const Volume<float>&f = fixed_.whole(ctx_), &m = moving_.level(ctx_, {});
   const DisplacementField* start = level_options_.initial_displacement;
   const DisplacementField u = start ? resample(ctx_, *start, f.geometry()) : DisplacementField();
   return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {u.view().data, f.extent()});
@@ -91,7 +91,8 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   for (int l = level_options_.first_level; l < int(fixed_factors_.size()); ++l)
     result.levels.push_back(run_level(l, watch));
   finish(result, watch.stop_request());
-  const Volume<float>&f = fixed_.level(ctx_, {}), &m = moving_.level(ctx_, {});
+  const Volume<float>&f = fixed_.whole(ctx_), &m = moving_.level(ctx_, {});
+  extend_to(f.geometry(), result, watch.stop_request());
   const ImagePair images{f, m, map_between(f, m)};
   result.overlap_after = overlap_fraction(ctx_, images, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx_, result.displacement);
@@ -109,6 +110,17 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   }
   store(result);
   return result;
+}
+
+/// Beyond the fixed image's content the displacement goes on with the values of the content's
+/// border, where lines along the border may fold that did not within.
+void LevelLoop::extend_to(const Geometry& whole, RegistrationResult& result,
+                          const StopRequest& stop) {
+  if (result.displacement.geometry().extent == whole.extent) return;
+  result.displacement = resample(ctx_, result.displacement, whole);
+  const UnfoldResult beyond = unfold(ctx_, result.displacement, {}, stop);
+  result.unfolding.rounds += beyond.rounds;
+  result.unfolding.voxels_after = beyond.voxels_after;
 }
 
 void LevelLoop::show(const DisplacementField& u, Observer& observer) {

@@ -53,6 +53,7 @@ class LevelLoop {
  private:
   double prepare();
   LevelRecord run_level(int l, Observer& observer);
+  void extend_to(const Geometry& whole, RegistrationResult& result, const StopRequest& stop);
   void store(RegistrationResult& result);
   void show(const DisplacementField& displacement, Observer& observer);
   PointMap map_between(const Volume<float>& f, const Volume<float>& m) const;

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include <freeflow/registration/levels/content_box.h>
 #include <freeflow/regularize/gaussian.h>
 
 namespace freeflow {
@@ -37,6 +38,37 @@ PreparedImage::PreparedImage(std::vector<Volume<float>> channels, Volume<float> 
   }
 }
 
+PreparedImage::PreparedImage(const PreparedImage& whole, Volume<float> image, Volume<float> mask,
+                             Volume<float> whole_level)
+    : order_(whole.order_), stored_(whole.stored_), geometry_(image.geometry()),
+      whole_(std::move(whole_level)) {
+  const bool as_stored = order_.as_stored();
+  (as_stored ? image_ : ordered_image_) = std::move(image);
+  (as_stored ? mask_ : ordered_mask_) = std::move(mask);
+}
+
+PreparedImage& PreparedImage::content(Context& ctx) {
+  constexpr int margin = 16;     // voxels, which the coarsest level's windows still reach into
+  constexpr double most = 0.75;  // of the voxels, beyond which little is gained
+  if (content_) return *content_;
+  if (whole_is_content_ || !whole_.empty() || ctx.rehearses()) return *this;
+  VoxelBox box{};
+  for (std::size_t c = 0; c < channels(); ++c)
+    box.extend(content_box(ctx, channel(c).level(ctx, {})));
+  box = box.with_margin(margin, geometry_.extent);
+  const double share = double(box.extent().count()) / double(geometry_.extent.count());
+  whole_is_content_ = box.empty() || share > most;
+  if (whole_is_content_) return *this;
+  const auto content_of = [&](PreparedImage& channel) {
+    return PreparedImage(channel, crop(ctx, channel.image(ctx), box),
+                         crop(ctx, channel.mask(ctx), box), channel.level(ctx, {}).lend());
+  };
+  auto content = std::make_unique<PreparedImage>(content_of(*this));
+  for (PreparedImage& channel : further_) content->further_.push_back(content_of(channel));
+  content_ = std::move(content);
+  return *content_;
+}
+
 const Volume<float>& PreparedImage::image(Context& ctx) {
   if (order_.as_stored()) return image_;
   if (ordered_image_.empty()) {
@@ -52,6 +84,7 @@ Volume<float> PreparedImage::as_it_came(Context& ctx) const {
 }
 
 void PreparedImage::release() {
+  content_.reset();
   levels_.clear();
   ordered_image_ = {};
   ordered_mask_ = {};
@@ -60,7 +93,7 @@ void PreparedImage::release() {
 
 const Volume<float>& PreparedImage::mask(Context& ctx) {
   if (order_.as_stored()) return mask_;
-  if (ordered_mask_.empty()) ordered_mask_ = ordered(ctx, mask_, order_);
+  if (ordered_mask_.empty() && !mask_.empty()) ordered_mask_ = ordered(ctx, mask_, order_);
   return ordered_mask_;
 }
 
@@ -75,10 +108,10 @@ PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
   if (!key.empty()) {
     const Level& before = find(ctx, Steps(key.begin(), key.end() - 1));
     level->image = decimate(ctx, unmasked(ctx, before), key.back());
-    if (!mask_.empty())
+    if (has_mask())
       level->mask = decimate(ctx, before.mask.empty() ? mask(ctx) : before.mask, key.back());
   }
-  if (!mask_.empty()) {
+  if (has_mask()) {
     level->masked = unmasked(ctx, *level).clone(ctx);
     apply_mask(ctx, level->masked, level->mask.empty() ? mask(ctx) : level->mask);
   }

@@ -34,9 +34,16 @@ class PreparedImage {
   PreparedImage& channel(std::size_t c) { return c == 0 ? *this : further_[c - 1]; }
   const PreparedImage& channel(std::size_t c) const { return c == 0 ? *this : further_[c - 1]; }
 
+  /// The part that is not background, with a margin, as an image of its own for a nonrigid
+  /// registration's fixed side; this image where that is nearly all of it. Made at the first call
+  /// and kept: the reference stays good as long as this object. Waits at the first call.
+  PreparedImage& content(Context& ctx);
+
   /// Of the image in canonical order (storage_order.h), on which registrations work.
   const Geometry& geometry() const { return geometry_; }
-  /// Of the image as it came, on which results are returned.
+  /// The finest level, of the whole image where this is the content of one.
+  const Volume<float>& whole(Context& ctx) { return whole_.empty() ? level(ctx, {}) : whole_; }
+  /// Of the image as it came, whole, on which results are returned.
   const Geometry& stored() const { return stored_; }
   const StorageOrder& order() const { return order_; }
   /// For require_on_device.
@@ -65,6 +72,10 @@ class PreparedImage {
   const IntensityRange& range(Context& ctx, const Steps& steps, const char* what);
 
  private:
+  /// The content of one channel, in canonical order, with its mask (or none).
+  PreparedImage(const PreparedImage& whole, Volume<float> image, Volume<float> mask,
+                Volume<float> whole_level);
+
   struct Level {
     Volume<float> image, mask;  ///< decimated; empty where nothing was
     Volume<float> masked;       ///< empty without a mask
@@ -74,6 +85,7 @@ class PreparedImage {
   const Volume<float>& unmasked(Context& ctx, const Level& level) {
     return level.image.empty() ? image(ctx) : level.image;
   }
+  bool has_mask() const { return !mask_.empty() || !ordered_mask_.empty(); }
   const Volume<float>& mask(Context& ctx);
 
   Volume<float> image_, mask_;  ///< as they came; the image is empty once it was ordered
@@ -82,6 +94,9 @@ class PreparedImage {
   Volume<float> ordered_image_, ordered_mask_;  ///< empty where they came in order
   std::map<Steps, std::unique_ptr<Level>> levels_;
   std::vector<PreparedImage> further_;  ///< channels; the first is the object itself
+  Volume<float> whole_;                 ///< lent; empty but for the content of an image
+  std::unique_ptr<PreparedImage> content_;
+  bool whole_is_content_ = false;
 };
 
 }  // namespace freeflow
