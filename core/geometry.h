@@ -14,6 +14,9 @@ struct Geometry {
   Eigen::Vector3d spacing = Eigen::Vector3d::Ones();
   Eigen::Vector3d origin = Eigen::Vector3d::Zero();
   Eigen::Matrix3d direction = Eigen::Matrix3d::Identity();
+  /// Which world that is, by NIfTI's codes: 1 the scanner's, 2 another image's, 3 Talairach's, 4
+  /// MNI 152's. Images carry it to what is made on their grid; nothing is computed with it.
+  int space_code = 1;
 
   /// Maps voxel indices (continuous) to world millimetres.
   Eigen::Affine3d index_to_world() const;

@@ -56,8 +56,8 @@ void put_orientation(std::string& bytes, const Geometry& grid) {
     for (int column = 0; column < 4; ++column)
       put<float>(bytes, 280 + 16 * i + 4 * std::size_t(column), float(ras(axis, column)));
   }
-  put<std::int16_t>(bytes, 252, 1);
-  put<std::int16_t>(bytes, 254, 1);
+  for (const std::size_t code_of_form : {252, 254})
+    put<std::int16_t>(bytes, code_of_form, std::int16_t(grid.space_code));
 }
 
 }  // namespace

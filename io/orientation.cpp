@@ -66,7 +66,13 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   // A twentieth of a voxel: sform and qform of one geometry differ by less through float rounding.
   const double shift_mm =
       largest_shift_mm(geometry.extent, geometry.index_to_world(), header.sform);
-  if (by_itk && header.sform_code > 0 && !(shift_mm < 0.05 * geometry.spacing.minCoeff()))
+  const bool apart =
+      by_itk && header.sform_code > 0 && !(shift_mm < 0.05 * geometry.spacing.minCoeff());
+  if (header.sform_code > 0 && !apart)
+    geometry.space_code = header.sform_code;
+  else if (header.qform_code > 0)
+    geometry.space_code = header.qform_code;
+  if (apart)
     warnings.push_back("'" + header.path +
                        "': qform and sform differ and ITK's rule takes the qform; programs that "
                        "take the sform (FSL, SPM, nibabel) place voxels up to " +

@@ -52,6 +52,27 @@ TEST_F(Ffdreg, WritesWhatItPromises) {
                   .isApprox(Eigen::Affine3d::Identity()));
 }
 
+TEST_F(Ffdreg, OutputsAreOfTheSpaceOfTheImageOnWhoseGridTheyLie) {
+  constexpr int mni152 = 4;
+  HostImage fixed = read_image((folder / "f.nii.gz").string());
+  fixed.geometry.space_code = mni152;
+  write_image((folder / "mni.nii.gz").string(), fixed.geometry, fixed.voxels);
+  const Outcome o = run(ffdreg + " -f mni.nii.gz -m m.nii.gz -o s_ --linear none --start none" +
+                        " --levels 1 --iterations 1 --device cpu");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto code_of = [&](const char* name) {
+    return read_image((folder / name).string()).geometry.space_code;
+  };
+  EXPECT_EQ(code_of("s_Warped.nii.gz"), mni152);
+  EXPECT_EQ(code_of("s_InverseWarped.nii.gz"), 1);
+  EXPECT_EQ(read_displacement((folder / "s_1Warp.nii.gz").string()).geometry.space_code, mni152);
+  ASSERT_EQ(run(program_path("regtool") + " apply -i m.nii.gz -r mni.nii.gz -o applied.nii.gz" +
+                " -t s_1Warp.nii.gz -t s_0GenericAffine.mat")
+                .status,
+            0);
+  EXPECT_EQ(code_of("applied.nii.gz"), mni152);
+}
+
 TEST_F(Ffdreg, GivesTheSameBytesWhateverTheThreads) {
   ASSERT_EQ(run(ffdreg + " -f f.nii.gz -m m.nii.gz -o a_ --device cpu --threads 1" + quick).status,
             0);

@@ -54,6 +54,24 @@ TEST(Orientation, WarnsWhenNothingIsDeclared) {
   EXPECT_NE(image.warnings[0].find("neither sform nor qform"), std::string::npos);
 }
 
+TEST(Orientation, TheCodeOfWhatWasTakenIsKept) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(read_with(folder, 4, straight, 0).geometry.space_code, 4);
+  EXPECT_EQ(read_with(folder, 2, straight, 1).geometry.space_code, 1) << "the qform was taken";
+  EXPECT_EQ(read_with(folder, 1, straight, 3).geometry.space_code, 1) << "the sform was";
+  EXPECT_EQ(read_with(folder, 0, straight, 3).geometry.space_code, 3);
+  EXPECT_EQ(read_with(folder, 0, straight, 0).geometry.space_code, 1) << "none is given";
+  const HostImage image = read_with(folder, 3, straight, 0);
+  write_image(folder / "out.nii", image.geometry, image.voxels);
+  const std::string header = read_bytes(folder / "out.nii");
+  EXPECT_EQ(header[252], 3);
+  EXPECT_EQ(header[254], 3);
+  const HostImage again = read_image(folder / "out.nii");
+  EXPECT_EQ(again.geometry.space_code, 3);
+  EXPECT_TRUE(same_grid(again.geometry, image.geometry));
+  EXPECT_TRUE(again.warnings.empty());
+}
+
 TEST(Orientation, SmallShearIsProjectedWithAWarning) {
   const TemporaryFolder folder;
   std::array<float, 12> sheared = straight;
