@@ -52,8 +52,9 @@ Volume<float> crop(Context& ctx, const Volume<float>& image, const VoxelBox& box
   grid.origin = grid.index_to_world() * first;
   grid.extent = box.extent();
   Volume<float> out(ctx, grid);
-  for_each_voxel(ctx, grid.extent,
-                 CropToBoxBody{image.view(), out.view(), {box.begin[0], box.begin[1], box.begin[2]}});
+  for_each_voxel(
+      ctx, grid.extent,
+      CropToBoxBody{image.view(), out.view(), {box.begin[0], box.begin[1], box.begin[2]}});
   return out;
 }
 
