@@ -86,7 +86,7 @@ TEST(FuzzFindings, MoreOfAnNrrdThanItkHasRoomFor) {
   const std::string text(1100, 'x'), x = folder / "x.nrrd";
   for (const std::string& line :
        {"thicknesses: " + text, "kinds: " + text, "space: " + text, "no field: " + text, text,
-        std::string(1100, ' '), "content:" + text, "Content: " + text + "\nkinds: " + text})
+        std::string(1100, ' '), "content:" + text, "kinds: " + text + "\ncontent: x"})
     expect_io_error([&] { read_image_header(write(x, line)); },
                     {"x.nrrd': its header has a line of 11", "up to 800"});
   for (const std::string& line : {"# " + text, "content: " + text, "key:=" + text})

@@ -19,7 +19,7 @@ FREEFLOW_ON_EVERY_DEVICE(Content);
 
 TEST_P(Content, BoxIsThatOfWhatIsNotBackground) {
   const Geometry g = oblique_geometry({13, 11, 9});
-  const auto box_of = [&](std::vector<float> v) {
+  const auto box_of = [&](const std::vector<float>& v) {
     return content_box(ctx, Volume<float>(ctx, g, v));
   };
   std::vector<float> v(g.extent.count(), -3);
@@ -81,10 +81,10 @@ struct InALargerGrid {
 };
 
 template <class Options>
-NonrigidModel quick_model(std::vector<int> iterations = {20, 4}) {
+NonrigidModel quick_model(const std::vector<int>& iterations = {20, 4}) {
   Options o;
   o.levels = 2;
-  o.iterations = std::move(iterations);
+  o.iterations = iterations;
   o.with_inverse = true;
   return o;
 }
