@@ -159,6 +159,9 @@ TEST_P(Content, WhatNeedsTheWholeGridHasIt) {
   EXPECT_EQ(image.content(ctx).stored().extent, large.grid.extent);
   PreparedImage tight(Volume<float>(ctx, p.fixed, random_values(p.fixed.extent.count(), 2)));
   EXPECT_EQ(&tight.content(ctx), &tight);
+  PreparedImage constant(
+      Volume<float>(ctx, large.grid, std::vector<float>(large.grid.extent.count(), 7)));
+  EXPECT_EQ(&constant.content(ctx), &constant);
 
   const Volume<float> f(ctx, large.grid, large.image), m(ctx, p.moving, p.m);
   const auto worked_on = [&](const auto& model) {
