@@ -246,7 +246,7 @@ bool next_nrrd_line(std::istream& in, const std::string& path, std::string& line
 }
 
 DeclaredData declared_by_nrrd(const std::string& path) {
-  require_room_in_teem(path, path.size(), "its name has a path");
+  require_room_in_teem(path, path.size(), "it lies at a path");
   std::ifstream in(path, std::ios::binary);
   std::string line;
   if (!next_nrrd_line(in, path, line) || !line.starts_with("NRRD000"))
@@ -271,7 +271,7 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   check_nrrd_axes(path, fields, sizes.size());
   const std::string name = field(fields, "data file", field(fields, "datafile"));
   data.file = name.empty() ? path : beside(path, name);
-  require_room_in_teem(path, data.file.size(), "its data file has a path");
+  require_room_in_teem(path, data.file.size(), "its data file lies at a path");
   if (name.empty()) data.offset = in ? std::uint64_t(in.tellg()) : size_of_readable_file(path);
   const auto skip = integers(field(fields, "byte skip", field(fields, "byteskip", "0")));
   if (!data.compressed && !skip.empty())

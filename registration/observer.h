@@ -22,7 +22,7 @@ struct IterationRecord {
 /// One level of the pyramid, coarse to fine.
 struct LevelRecord {
   int level = 0, levels = 1;
-  Extent grid;
+  Extent grid;  ///< of the fixed image, or of its content where the model works on that
   int max_iterations = 0;
   std::vector<std::string> penalty_names;  ///< of IterationRecord::penalties
   std::vector<IterationRecord> iterations;

@@ -40,11 +40,14 @@ struct RegistrationOptions {
   const LevelOptions& levels() const;
 };
 
-/// Registers. Where no linear transform is better than the start the start is kept, and
-/// RegistrationResult::linear says so among its warnings. Fixed and moving may live on different
-/// grids; the context's device holds them. Throws InvalidArgument for unusable options, geometry or
-/// device, RegistrationError for images without content or overlap, DeviceError, and Cancelled when
-/// the observer asks.
+/// Registers. The nonrigid model works on the fixed image's content (PreparedImage::content) and
+/// its displacement goes on beyond it with the values of its border, unless the model starts from a
+/// displacement or velocity of the caller's, keeps a velocity, or returns control points;
+/// register_flow and its like, called alone, work on the whole grid. Where no linear transform is
+/// better than the start the start is kept, and RegistrationResult::linear says so among its
+/// warnings. Fixed and moving may live on different grids; the context's device holds them. Throws
+/// InvalidArgument for unusable options, geometry or device, RegistrationError for images without
+/// content or overlap, DeviceError, and Cancelled when the observer asks.
 RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,
                                    const Volume<float>& moving,
                                    const RegistrationOptions& options = {}, const Masks& masks = {},
@@ -77,7 +80,8 @@ struct RegistrationInputs {
 };
 
 /// Device memory that it will need at most, in bytes, the inputs and the result included: counted
-/// in a rehearsal of the very work. Throws InvalidArgument for unusable options or geometry.
+/// in a rehearsal of the very work, on the whole fixed grid. Throws InvalidArgument for unusable
+/// options or geometry.
 std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,
                           const RegistrationOptions& options);
 std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,

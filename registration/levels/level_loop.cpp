@@ -119,6 +119,7 @@ void LevelLoop::extend_to(const Geometry& whole, RegistrationResult& result,
   if (result.displacement.geometry().extent == whole.extent) return;
   result.displacement = resample(ctx_, result.displacement, whole);
   const UnfoldResult beyond = unfold(ctx_, result.displacement, {}, stop);
+  result.unfolding.voxels_before += beyond.voxels_before - result.unfolding.voxels_after;
   result.unfolding.rounds += beyond.rounds;
   result.unfolding.voxels_after = beyond.voxels_after;
 }

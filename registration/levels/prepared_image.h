@@ -34,9 +34,10 @@ class PreparedImage {
   PreparedImage& channel(std::size_t c) { return c == 0 ? *this : further_[c - 1]; }
   const PreparedImage& channel(std::size_t c) const { return c == 0 ? *this : further_[c - 1]; }
 
-  /// The part that is not background, with a margin, as an image of its own for a nonrigid
-  /// registration's fixed side; this image where that is nearly all of it. Made at the first call
-  /// and kept: the reference stays good as long as this object. Waits at the first call.
+  /// What is neither NaN, so outside the mask, nor of the first voxel's value, in any channel: the
+  /// box about it with 16 voxels of margin, as an image of its own for a nonrigid registration's
+  /// fixed side. This image where that is more than three quarters of it, and in a rehearsal. Made
+  /// at the first call and kept: the reference stays good as long as this object. Waits then.
   PreparedImage& content(Context& ctx);
 
   /// Of the image in canonical order (storage_order.h), on which registrations work.

@@ -98,7 +98,7 @@ TEST(FuzzFindings, MoreOfAnNrrdThanItkHasRoomFor) {
   while (deep.size() < 850) deep += "/" + std::string(200, 'd');
   std::filesystem::create_directories(deep);
   expect_io_error([&] { read_geometry(write(deep + "/x.nrrd", "kinds: a b")); },
-                  {"its name has a path of"});
+                  {"it lies at a path of"});
   const std::string there = deep.substr(folder.path().size() + 1) + "/x.raw";
   write_bytes(folder / there, "voxels..");
   expect_io_error([&] { read_image(write(folder / "x.nhdr", "data file: " + there)); },
