@@ -35,9 +35,10 @@ class Transform:
 
     __array_ufunc__ = None  # numpy shall not take `transform @ matrix` for a product of its own
 
-    def __init__(self, native, inverse=None):
+    def __init__(self, native, inverse=None, undoes=None):
         self._native = native
         self._inverse = inverse  # what gives the registration's own, where there is one
+        self._undoes = undoes  # of an inverse: what points are solved for
 
     @classmethod
     def affine(cls, matrix_ras, *, context=None):
@@ -132,7 +133,8 @@ class Transform:
         """Moving points to fixed points; fields are inverted on their own grids. What a registration found has its own inverse,
         which is computed when it is first asked for."""
         there = self._native
-        return Transform(self._inverse() if self._inverse else there.inverse(), lambda: there)
+        back = self._inverse() if self._inverse else there.inverse()
+        return Transform(back, lambda: there, undoes=None if self._undoes else there)
 
     def _placed(self, image, name):
         """The transform where the image is: affines go anywhere."""
@@ -192,8 +194,8 @@ class Transform:
 
     def points(self, xyz, *, frame="ras"):
         """Where points of the fixed space lie in the moving space: array of shape (n, 3) or (3,), world millimetres, in
-        double. frame: "ras" or "lps", of both. Through the inverse, moving points come to the fixed space, as near as the
-        inverse field undoes the field; "regtool points" solves for each."""
+        double. frame: "ras" or "lps", of both. Of an inverse(), moving points come to the fixed space: each is solved for in
+        double, to a micrometre; a warning says how many have none, where tissue folds or the field ends, and by how much they miss."""
         points = np.asarray(_arrays.to_numpy(_arrays.recognised(xyz, "xyz")), dtype=np.float64)
         if points.ndim not in (1, 2) or points.shape[-1] != 3:
             raise ValueError(f"xyz must be of shape (n, 3), and its shape is {points.shape}")
@@ -202,8 +204,19 @@ class Transform:
         if frame not in ("ras", "lps"):
             raise ValueError(f"frame {frame!r} is not one of 'ras', 'lps'")
         sign = np.array([-1.0, -1.0, 1.0]) if frame == "ras" else np.ones(3)
-        mapped = self._native.map(np.ascontiguousarray(points.reshape(-1, 3) * sign))
+        given = np.ascontiguousarray(points.reshape(-1, 3) * sign)
+        mapped = self._solved(given) if self._undoes else self._native.map(given)
         return (mapped * sign).reshape(points.shape)
+
+    def _solved(self, points_lps):
+        mapped, farthest, unsolved = self._undoes.map_back(points_lps)
+        if unsolved:
+            warnings.warn(
+                f"the transform takes no point to {unsolved} of {len(points_lps)} points, where it folds or its field ends; they miss by up to"
+                f" {farthest:.3g} mm",
+                stacklevel=3,
+            )
+        return mapped
 
     def jacobian(self, like=None, *, log=False):
         """An Image of det(d transform / dx), affines included; log: its logarithm, NaN where that is not positive."""
@@ -257,11 +270,14 @@ class Transform:
     def __getstate__(self):
         """Fields bit for bit, and a registration's own inverse, which is computed for it. Back on the CPU."""
         inverse = self._inverse() if self._inverse else None
-        return [None if native is None else [_kept(part) for part in native.parts()] for native in (self._native, inverse)]
+        kept = [None if native is None else [_kept(part) for part in native.parts()] for native in (self._native, inverse)]
+        return [*kept, self._undoes is not None]
 
     def __setstate__(self, state):
-        self._native, inverse = (None if parts is None else _restored(parts) for parts in state)
+        *parts, undoes = state
+        self._native, inverse = (None if of_one is None else _restored(of_one) for of_one in parts)
         self._inverse = None if inverse is None else lambda: inverse
+        self._undoes = inverse if undoes else None
 
     def __repr__(self):
         fields = len(self._native.parts()) // 2
