@@ -38,12 +38,10 @@ class Unfolding {
   Unfolding(Context& ctx, DisplacementField& u, float bound)
       : ctx_(ctx), u_(u), bound_(bound), blocks_(ListedBlocks::blocks_of(u.extent())),
         rows_(ListedBlocks::rows_of(u.extent())), stamps_(ctx, rows_.count()),
-        row_folds_(ctx, rows_.count()), folds_(blocks_.count()) {
+        known_(ctx, u.extent().count()), row_folds_(ctx, rows_.count()), folds_(blocks_.count()) {
     stamps_.fill_zero(ctx);
-    const Buffer<unsigned char> marks(ctx, u.extent().count());
-    const VolumeView<unsigned char> marked{marks.data(), u.extent()};
-    for_each_voxel(ctx, u.extent(), FoldMarkBody{std::as_const(u).view(), marked, bound});
-    for_each_voxel(ctx, rows_, CountMarksBody{marked, row_folds()});
+    for_each_voxel(ctx, u.extent(), FirstLookBody{std::as_const(u).view(), known(), bound});
+    for_each_voxel(ctx, rows_, CountFirstBody{known().of, row_folds()});
     std::vector<int> all(blocks_.count());
     std::iota(all.begin(), all.end(), 0);
     count(all, Buffer<int>(ctx, all));
@@ -64,14 +62,15 @@ class Unfolding {
     const std::vector<int> changed = and_around(blocks);
     const Buffer<int> list(ctx_, changed);
     const ListedBlocks listed{list.data(), u_.extent()};
-    for_each_voxel(
-        ctx_, rows_of(list),
-        CountRowsBody{std::as_const(u_).view(), listed, stamps(), row_folds(), first, bound_});
+    for_each_voxel(ctx_, rows_of(list),
+                   CountRowsBody{std::as_const(u_).view(), listed, stamps(), known(), row_folds(),
+                                 first, bound_});
     count(changed, list);
   }
 
  private:
   Stamps stamps() const { return {stamps_.data(), rows_}; }
+  KnownCorners known() const { return {{known_.data(), u_.extent()}, bound_ + margin}; }
   VolumeView<unsigned char> row_folds() const { return {row_folds_.data(), rows_}; }
   static Extent rows_of(const Buffer<int>& list) {
     return {int(list.size()) * ListedBlocks::rows, 1, 1};
@@ -102,13 +101,9 @@ class Unfolding {
       for_each_voxel(ctx_, rows, PlanBody{listed, stamps(), planned.data(), sweep_});
       const bool averages = nth < plan.averaging;
       for (int colour = 0; colour < ListedBlocks::side; ++colour) {
-        const Sweep now{u_.view(),
-                        listed,
-                        stamps(),
-                        planned.data(),
-                        sweep_,
-                        colour,
-                        averages ? plan.average_below : bound_ + margin};
+        const Sweep now{
+            u_.view(),      listed, stamps(), known(),
+            planned.data(), sweep_, colour,   averages ? plan.average_below : known().target};
         if (averages)
           for_each_voxel(ctx_, rows, AverageBody{now});
         else
@@ -131,6 +126,7 @@ class Unfolding {
   float bound_;
   Extent blocks_, rows_;  // of the grid
   Buffer<int> stamps_;
+  Buffer<Corners> known_;
   Buffer<unsigned char> row_folds_;
   std::vector<int> folds_;  // per block
   int sweep_ = 0;

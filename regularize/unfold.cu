@@ -4,8 +4,8 @@
 
 namespace freeflow {
 
-template void for_each_voxel(backend::Cuda, Extent, const FoldMarkBody&);
-template void for_each_voxel(backend::Cuda, Extent, const CountMarksBody&);
+template void for_each_voxel(backend::Cuda, Extent, const FirstLookBody&);
+template void for_each_voxel(backend::Cuda, Extent, const CountFirstBody&);
 template void for_each_voxel(backend::Cuda, Extent, const CountRowsBody&);
 template void for_each_voxel(backend::Cuda, Extent, const CountBlocksBody&);
 template void for_each_voxel(backend::Cuda, Extent, const PlanBody&);

@@ -1,6 +1,8 @@
 // Private: the mathematics of unfold.h.
 #pragma once
 
+#include <atomic>
+
 #include <freeflow/deform/field_operations_body.h>
 
 namespace freeflow {
@@ -52,25 +54,64 @@ struct Stamps {
   }
 };
 
-/// 1 where a corner's determinant is below the bound, else 0.
-struct FoldMarkBody {
-  FieldView<const float> u;
-  VolumeView<unsigned char> marks;
-  float bound;
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
-    marks(x, y, z) = corner_jacobian_at(u, x, y, z) < bound ? 1 : 0;
+/// What is known of a voxel's corners since its cross last changed: a settled one needs no second
+/// look, as all its determinants are at the target or above.
+enum class Corners : unsigned char { unknown, settled, folded };
+
+struct KnownCorners {
+  VolumeView<Corners> of;
+  float target;
+
+  FREEFLOW_HD bool settled(int x, int y, int z) const { return of(x, y, z) == Corners::settled; }
+  /// Notes that the smallest determinant is at the target or above, where it is.
+  FREEFLOW_HD void note(float determinant, int x, int y, int z) const {
+    if (determinant >= target) of(x, y, z) = Corners::settled;
+  }
+  /// After voxel `at` moved its cross: of all whose cross shares a voxel with it. Those that work
+  /// beside it may forget the same ones, and look at none of them.
+  FREEFLOW_HD void forget_around(const int (&at)[3]) const {
+    const Extent n = of.extent;
+    for (int k = -2; k <= 2; ++k)
+      for (int j = -2; j <= 2; ++j) {
+        const int wide = 2 - (k < 0 ? -k : k) - (j < 0 ? -j : j), y = at[1] + j, z = at[2] + k;
+        if (wide < 0 || y < 0 || z < 0 || y >= n.y || z >= n.z) continue;
+        for (int x = at[0] - wide; x <= at[0] + wide; ++x)
+          if (x >= 0 && x < n.x) forget(of(x, y, z));
+      }
+  }
+
+ private:
+  static FREEFLOW_HD void forget(Corners& voxel) {
+#ifdef __CUDA_ARCH__
+    voxel = Corners::unknown;
+#else
+    std::atomic_ref(voxel).store(Corners::unknown, std::memory_order_relaxed);
+#endif
   }
 };
 
-/// The marks of each row.
-struct CountMarksBody {
-  VolumeView<const unsigned char> marks;
+/// The first look at every voxel.
+struct FirstLookBody {
+  FieldView<const float> u;
+  KnownCorners known;
+  float bound;
+  FREEFLOW_HD void operator()(int x, int y, int z) const {
+    const float determinant = corner_jacobian_at(u, x, y, z);
+    known.of(x, y, z) = determinant < bound           ? Corners::folded
+                        : determinant >= known.target ? Corners::settled
+                                                      : Corners::unknown;
+  }
+};
+
+/// The folds it found in each row.
+struct CountFirstBody {
+  VolumeView<const Corners> known;
   VolumeView<unsigned char> folds;  // per row
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     int found = 0;
-    for (int i = x * ListedBlocks::side; i < (x + 1) * ListedBlocks::side && i < marks.extent.x;
+    for (int i = x * ListedBlocks::side; i < (x + 1) * ListedBlocks::side && i < known.extent.x;
          ++i)
-      found += marks(i, y, z);
+      if (known(i, y, z) == Corners::folded) ++found;
     folds(x, y, z) = static_cast<unsigned char>(found);
   }
 };
@@ -80,6 +121,7 @@ struct CountRowsBody {
   FieldView<const float> u;
   ListedBlocks blocks;
   Stamps stamps;
+  KnownCorners known;
   VolumeView<unsigned char> folds;  // per row
   int sweep;
   float bound;
@@ -88,8 +130,12 @@ struct CountRowsBody {
     if (!blocks.find(i, at) || !stamps.changed_since(sweep, at)) return;
     int found = 0;
     for (int x = at[0] * ListedBlocks::side; x < (at[0] + 1) * ListedBlocks::side && x < u.extent.x;
-         ++x)
-      if (corner_jacobian_at(u, x, at[1], at[2]) < bound) ++found;
+         ++x) {
+      if (known.settled(x, at[1], at[2])) continue;
+      const float determinant = corner_jacobian_at(u, x, at[1], at[2]);
+      if (determinant < bound) ++found;
+      known.note(determinant, x, at[1], at[2]);
+    }
     folds(at[0], at[1], at[2]) = static_cast<unsigned char>(found);
   }
 };
@@ -131,6 +177,7 @@ struct Sweep {
   FieldView<float> u;
   ListedBlocks blocks;
   Stamps stamps;
+  KnownCorners known;
   const unsigned char* planned;
   int sweep, colour;
   float below;
@@ -139,7 +186,14 @@ struct Sweep {
     if (!planned[i] || !blocks.find(i, at)) return false;
     const std::size_t row = stamps.rows.offset(at[0], at[1], at[2]);
     at[0] = ListedBlocks::of_colour(colour, at);
-    if (at[0] >= u.extent.x || !(corner_jacobian_at(u, at[0], at[1], at[2]) < below)) return false;
+    if (at[0] >= u.extent.x) return false;
+    if (below <= known.target && known.settled(at[0], at[1], at[2])) return false;
+    const float determinant = corner_jacobian_at(u, at[0], at[1], at[2]);
+    if (!(determinant < below)) {
+      known.note(determinant, at[0], at[1], at[2]);
+      return false;
+    }
+    known.forget_around(at);
     stamps.of[row] = sweep;
     return true;
   }
