@@ -21,8 +21,6 @@
 namespace freeflow {
 
 struct FlowOptions : StepOptions {
-  FlowOptions() { finest_iterations_ = 16; }
-
   /// Both images pull on one stationary velocity v, (force forth - force back) / 2, the one at
   /// exp(v), the other at exp(-v); they meet at exp(v / 2). The result has v, and its inverse is
   /// exp(-v) itself. On one grid with the identity to start from, swapped images give swapped

@@ -13,7 +13,7 @@ std::optional<VelocityKind> parse_velocity(std::string_view name) {
 }
 
 int StepOptions::iterations_of_level(int level) const {
-  const int from_the_finest[] = {finest_iterations_, 40, 80, 100};
+  constexpr int from_the_finest[] = {20, 40, 80, 100};
   return iterations.empty() ? from_the_finest[std::min(levels - 1 - level, 3)]
                             : given_iterations(level);
 }

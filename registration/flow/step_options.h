@@ -25,7 +25,7 @@ enum class VelocityKind {
 std::optional<VelocityKind> parse_velocity(std::string_view name);
 
 /// Of LevelOptions: four levels, the automatic measure; empty `iterations` are 20 on the finest
-/// level, 16 of a flow, then 40, 80, 100.
+/// level, then 40, 80, 100.
 struct StepOptions : LevelOptions {
   Sigma sigma_update{1.7};
   Smoother smoother = Smoother::automatic;
@@ -42,8 +42,6 @@ struct StepOptions : LevelOptions {
 
  protected:
   void validate_steps(const char* model) const;
-
-  int finest_iterations_ = 20;  // where none are given
 };
 
 /// The Gaussian smoothing of a displacement or velocity after every step: one value, or one per
