@@ -10,12 +10,13 @@
 
 namespace freeflow {
 
-/// When a level ends: the steps keep their length while ten of them still lower the cost, then are
-/// halved, and after the last of `sizes` there is nothing left to gain.
+/// When a level ends: the steps keep their length while a `window` of them still lowers the cost,
+/// then are halved, and after the last of `sizes` there is nothing left to gain.
 class FlowPace {
  public:
-  FlowPace(double step, double tolerance, int sizes)
-      : step_(step), smallest_(std::ldexp(step, 1 - sizes)), tolerance_(tolerance) {}
+  FlowPace(double step, double tolerance, int sizes, int window = 10)
+      : step_(step), smallest_(std::ldexp(step, 1 - sizes)), tolerance_(tolerance),
+        window_(window) {}
   double step() const { return step_; }
   /// Whether the last cost was no gain.
   bool idles() const { return idle_ > 0; }
@@ -23,7 +24,7 @@ class FlowPace {
   /// Takes the cost of an iteration; false: enough.
   bool goes_on(double cost) {
     if (!(cost < best_ - tolerance_ * std::abs(best_))) {
-      if (++idle_ >= window) {
+      if (++idle_ >= window_) {
         step_ *= 0.5;
         idle_ = 0;
       }
@@ -35,9 +36,8 @@ class FlowPace {
   }
 
  private:
-  static constexpr int window = 10;
   double step_, smallest_, tolerance_, best_ = std::numeric_limits<double>::max();
-  int idle_ = 0;
+  int window_, idle_ = 0;
 };
 
 /// Whether a level ended lower than it began, or had nothing to do. A fluid whose every step was

@@ -31,7 +31,8 @@ struct StepOptions : LevelOptions {
   Smoother smoother = Smoother::automatic;
   /// largest motion of one iteration, in the smallest voxel side of the level; at most 1
   double step = 0.5;
-  /// share of the cost that ten iterations must gain; a diffusing flow first halves its step, once
+  /// share of the cost that ten iterations must gain, five of a diffusing flow, which first halves
+  /// its step, up to three times
   double tolerance = 1e-4;
 
   StepOptions() {

@@ -142,7 +142,8 @@ class StepwiseRun : public LevelLoop {
     if (ctx_.rehearses()) return;
     // The diffusion shrinks with the step, so a smaller one comes nearer to the same field; a
     // Gaussian stays as wide, so that smaller ones would lose what is gained.
-    FlowPace pace(options_.step, options_.tolerance, diffusion ? 2 : 1);
+    FlowPace pace = diffusion ? FlowPace(options_.step, options_.tolerance, 4, 5)
+                              : FlowPace(options_.step, options_.tolerance, 1);
     double last_step = 0;
     for (int k = 0;; ++k) {
       const bool last = k == level.max_iterations;

@@ -36,6 +36,14 @@ TEST(Pace, HalvesTheStepAfterTenCostsWithoutGainAndEndsAfterTheLastSize) {
   EXPECT_FALSE(pace.idles()) << "counts anew";
 }
 
+TEST(Pace, WaitsAsLongAsItIsTold) {
+  FlowPace pace(0.5, 1e-4, 4, 5);
+  EXPECT_EQ(taken(pace, [](int) { return -1.0; }), 1 + 5 * 4);
+  FlowPace gaining(0.5, 1e-4, 4, 5);
+  EXPECT_EQ(taken(gaining, [](int k) { return -1 - 0.01 * (k / 5); }), 100) << "every fifth gains";
+  EXPECT_EQ(gaining.step(), 0.5);
+}
+
 TEST(Pace, TakesLessThanTheToleranceForNoGain) {
   FlowPace pace(0.5, 1e-2, 1);
   EXPECT_EQ(taken(pace, [](int k) { return -1 - 1e-4 * k; }), 11);
