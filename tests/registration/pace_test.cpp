@@ -40,7 +40,11 @@ TEST(Pace, WaitsAsLongAsItIsTold) {
   FlowPace pace(0.5, 1e-4, 4, 5);
   EXPECT_EQ(taken(pace, [](int) { return -1.0; }), 1 + 5 * 4);
   FlowPace gaining(0.5, 1e-4, 4, 5);
-  EXPECT_EQ(taken(gaining, [](int k) { return -1 - 0.01 * (k / 5); }), 100) << "every fifth gains";
+  const auto every_fifth_gains = [](int k) {
+    const int gains = k / 5;
+    return -1 - 0.01 * gains;
+  };
+  EXPECT_EQ(taken(gaining, every_fifth_gains), 100);
   EXPECT_EQ(gaining.step(), 0.5);
 }
 
