@@ -58,30 +58,36 @@ std::array<RecursiveSection, 2> recursive_sections(double sigma) {
   return sections;
 }
 
-/// Copies up to a chunk; a whole one without a call.
-void copy_chunk(const float* from, int count, float* to) {
-  if (count == chunk)
-    for (int i = 0; i < chunk; ++i) to[i] = from[i];
+/// Calls use(width) with how many of `count` values, a chunk at most, are worked on at once: half a
+/// chunk where that holds them.
+template <class Use>
+void with_width_of(int count, const Use& use) {
+  if (count > chunk / 2)
+    use(std::integral_constant<int, chunk>());
+  else
+    use(std::integral_constant<int, chunk / 2>());
+}
+
+/// Copies `count` values; a whole width of them without a call.
+template <int width>
+void copy_values(const float* from, int count, float* to) {
+  if (count == width)
+    for (int i = 0; i < width; ++i) to[i] = from[i];
   else
     std::copy(from, from + count, to);
 }
 
-/// sum += weights[k] * values[k * step ...]: the sums of a chunk grow together in registers.
+/// sum += weights[k] * values[k * step ...]: the sums grow together in registers.
+template <int width>
 void add_weighed(const float* weights, int window, const float* values, std::ptrdiff_t step,
                  float* sum) {
-  float grown[chunk];
-  for (int i = 0; i < chunk; ++i) grown[i] = sum[i];
+  float grown[width];
+  for (int i = 0; i < width; ++i) grown[i] = sum[i];
   for (int k = 0; k < window; ++k) {
     const float weight = weights[k], *v = values + k * step;
-    for (int i = 0; i < chunk; ++i) grown[i] = fma_(weight, v[i], grown[i]);
+    for (int i = 0; i < width; ++i) grown[i] = fma_(weight, v[i], grown[i]);
   }
-  for (int i = 0; i < chunk; ++i) sum[i] = grown[i];
-}
-
-void weigh_chunk(const float* weights, int window, const float* values, std::ptrdiff_t step,
-                 float* out) {
-  for (int i = 0; i < chunk; ++i) out[i] = 0;
-  add_weighed(weights, window, values, step, out);
+  for (int i = 0; i < width; ++i) sum[i] = grown[i];
 }
 
 /// A row of nx values through a window along x. line: nx + chunk + 2 radius floats of scratch.
@@ -90,10 +96,13 @@ void smooth_row(const SeparableLines& along_x, const float* row, int nx, float* 
   std::fill(line, line + radius, row[0]);
   std::copy(row, row + nx, line + radius);
   std::fill(line + radius + nx, line + nx + 2 * radius, row[nx - 1]);
-  float sums[chunk];
   for (int x = 0; x < nx; x += chunk) {
-    weigh_chunk(along_x.weights, 2 * radius + 1, line + x, 1, sums);
-    copy_chunk(sums, std::min(chunk, nx - x), out + x);
+    const int count = std::min(chunk, nx - x);
+    with_width_of(count, [&](auto width) {
+      float sums[width] = {};
+      add_weighed<width>(along_x.weights, 2 * radius + 1, line + x, 1, sums);
+      copy_values<width>(sums, count, out + x);
+    });
   }
 }
 
@@ -128,10 +137,13 @@ void smooth_slices(backend::Cpu cpu, const SeparableLines& along_x, const Separa
       enter(y + 2 * radius);
       const int first = y % window, to_end = window - first;
       for (int x = 0; x < n.x; x += chunk) {
-        float sums[chunk] = {};
-        add_weighed(along_y.weights, to_end, slot(y) + x, padded, sums);
-        add_weighed(along_y.weights + to_end, first, ring + x, padded, sums);
-        copy_chunk(sums, std::min(chunk, n.x - x), slice + std::size_t(y) * n.x + x);
+        const int count = std::min(chunk, n.x - x);
+        with_width_of(count, [&](auto width) {
+          float sums[width] = {};
+          add_weighed<width>(along_y.weights, to_end, slot(y) + x, padded, sums);
+          add_weighed<width>(along_y.weights + to_end, first, ring + x, padded, sums);
+          copy_values<width>(sums, count, slice + std::size_t(y) * n.x + x);
+        });
       }
     }
   }
@@ -151,7 +163,6 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
     errors.run(
         [&] { rows.resize(lines.axis == 0 ? nx + chunk + 2 * radius : 2 * window * chunk); });
     if (errors.failed()) continue;
-    float sums[chunk];
     if (lines.axis == 0) {
       const std::size_t start = lines.start_of(task / pieces, task % pieces);
       smooth_row(body, body.in + start, nx, rows.data(), body.out + start);
@@ -160,18 +171,21 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
       // in memory they would share cache sets.
       const int first = task % pieces * chunk, count = std::min(chunk, nx - first);
       const std::size_t start = lines.start_of(task / pieces, first);
-      const auto enter = [&](int i) {
-        const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
-        float* slot = rows.data() + i % window * chunk;
-        copy_chunk(row, count, slot);
-        copy_chunk(row, count, slot + window * chunk);
-      };
-      for (int i = 0; i < 2 * radius; ++i) enter(i);
-      for (int i = 0; i < length; ++i) {
-        enter(i + 2 * radius);
-        weigh_chunk(body.weights, window, rows.data() + i % window * chunk, chunk, sums);
-        copy_chunk(sums, count, body.out + start + i * stride);
-      }
+      with_width_of(count, [&](auto width) {
+        const auto enter = [&](int i) {
+          const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
+          float* slot = rows.data() + i % window * width;
+          copy_values<width>(row, count, slot);
+          copy_values<width>(row, count, slot + window * width);
+        };
+        for (int i = 0; i < 2 * radius; ++i) enter(i);
+        for (int i = 0; i < length; ++i) {
+          enter(i + 2 * radius);
+          float sums[width] = {};
+          add_weighed<width>(body.weights, window, rows.data() + i % window * width, width, sums);
+          copy_values<width>(sums, count, body.out + start + i * stride);
+        }
+      });
     }
   }
   errors.rethrow();
