@@ -20,11 +20,26 @@ void VoxelBox::extend(const VoxelBox& other) {
 }
 
 VoxelBox VoxelBox::with_margin(int voxels, const Extent& grid) const {
+  return widened({voxels, voxels, voxels}, {voxels, voxels, voxels}, grid);
+}
+
+VoxelBox VoxelBox::with_sides_of(int voxels, const Extent& grid) const {
+  std::array<int, 3> before, after;
+  for (int a = 0; a < 3; ++a) {
+    const int missing = (voxels - extent()[a] % voxels) % voxels;
+    before[std::size_t(a)] = missing / 2;
+    after[std::size_t(a)] = missing - missing / 2;
+  }
+  return widened(before, after, grid);
+}
+
+VoxelBox VoxelBox::widened(const std::array<int, 3>& before, const std::array<int, 3>& after,
+                           const Extent& grid) const {
   VoxelBox wide;
   for (int a = 0; a < 3; ++a) {
     const auto i = std::size_t(a);
-    wide.begin[i] = std::max(begin[i] - voxels, 0);
-    wide.end[i] = std::min(end[i] + voxels, grid[a]);
+    wide.begin[i] = std::max(begin[i] - before[i], 0);
+    wide.end[i] = std::min(end[i] + after[i], grid[a]);
   }
   return wide;
 }

@@ -18,6 +18,13 @@ struct VoxelBox {
   void extend(const VoxelBox& other);
   /// With so many voxels more on every side, as far as the grid goes.
   VoxelBox with_margin(int voxels, const Extent& grid) const;
+  /// With the fewest voxels more that make its sides multiples of so many, half of them at either
+  /// end, as far as the grid goes.
+  VoxelBox with_sides_of(int voxels, const Extent& grid) const;
+
+ private:
+  VoxelBox widened(const std::array<int, 3>& before, const std::array<int, 3>& after,
+                   const Extent& grid) const;
 };
 
 /// The smallest box about all voxels that are neither NaN nor of the first voxel's value; empty

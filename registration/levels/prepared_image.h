@@ -35,9 +35,10 @@ class PreparedImage {
   const PreparedImage& channel(std::size_t c) const { return c == 0 ? *this : further_[c - 1]; }
 
   /// What is neither NaN, so outside the mask, nor of the first voxel's value, in any channel: the
-  /// box about it with 16 voxels of margin, as an image of its own for a nonrigid registration's
-  /// fixed side. This image where that is more than three quarters of it, and in a rehearsal. Made
-  /// at the first call and kept: the reference stays good as long as this object. Waits then.
+  /// box about it with 8 voxels of margin and sides of multiples of 4, as an image of its own for a
+  /// nonrigid registration's fixed side. This image where that is more than nine tenths of it, and
+  /// in a rehearsal. Made at the first call and kept: the reference stays good as long as this
+  /// object. Waits then.
   PreparedImage& content(Context& ctx);
 
   /// Of the image in canonical order (storage_order.h), on which registrations work.
