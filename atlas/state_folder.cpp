@@ -1,5 +1,7 @@
 #include <freeflow/atlas/state_folder.h>
 
+#include <unistd.h>
+
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -69,8 +71,7 @@ StateFolder::StateFolder(std::string folder, const std::string& made_by)
 
 StateFolder::~StateFolder() {
   if (writing_.valid()) writing_.wait();
-  std::error_code none;
-  fs::remove(folder_, none);  // where nothing was kept
+  rmdir(folder_.c_str());  // where nothing was kept
 }
 
 std::string StateFolder::path(const ContentKey& key) const { return folder_ + "/" + key.text(); }

@@ -22,8 +22,7 @@ OutputFile::OutputFile(const std::string& path)
 OutputFile::~OutputFile() {
   if (temporary_.empty()) return;
   if (file_ >= 0) ::close(file_);
-  std::error_code ignored;
-  std::filesystem::remove(temporary_, ignored);
+  unlink(temporary_.c_str());  // takes no memory, of which there may be none
 }
 
 void OutputFile::write(const void* bytes, std::size_t count) {

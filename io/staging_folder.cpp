@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <vector>
 
@@ -108,7 +109,12 @@ bool StagingFolder::make(const fs::path& folder, const std::string& name) {
   return true;
 }
 
-StagingFolder::~StagingFolder() { remove_and_unlock(path_, lock_); }
+StagingFolder::~StagingFolder() {
+  try {
+    remove_and_unlock(path_, lock_);
+  } catch (const std::bad_alloc&) {  // the next run takes it for abandoned and clears it
+  }
+}
 
 void move_all(const fs::path& from, const fs::path& to) {
   std::vector<fs::path> names;

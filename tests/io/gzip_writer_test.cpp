@@ -1,9 +1,14 @@
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 
 #include <freeflow/io/byte_source.h>
+#include <freeflow/io/output_file.h>
 
 #include "io_test_support.h"
 
@@ -166,6 +171,38 @@ TEST(GzipWriter, ErrorsLeaveNothingBehind) {
                   {"cannot write", "taken"});
   EXPECT_FALSE(std::filesystem::exists(folder / "taken.tmp"));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+/// Takes all memory that this process can get.
+void use_up_memory() {
+  const rlimit none{0, 0};
+  setrlimit(RLIMIT_AS, &none);
+  for (std::size_t bytes = std::size_t(1) << 24; bytes >= 16; bytes /= 2)
+    while (void* taken = malloc(bytes)) static_cast<volatile char*>(taken)[0] = 0;
+}
+
+// As where a thread has no memory left to deflate with: its file goes as the exception passes.
+TEST(GzipWriter, AnUnfinishedFileIsRemovedWithoutMemory) {
+  const TemporaryFolder folder;
+  std::string path = folder / "";
+  for (int i = 0; i < 50; ++i) path += "./";
+  path += "unfinished";
+  const std::string left = path + ".tmp";
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    std::optional<OutputFile> file(path);
+    file->write("abc", 3);
+    use_up_memory();
+    file.reset();
+    _exit(access(left.c_str(), F_OK) == 0 ? 1 : 0);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "ended by signal " << WTERMSIG(status);
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "it is still there";
+}
+#endif
 
 }  // namespace
 }  // namespace freeflow::test
