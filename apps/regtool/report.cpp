@@ -138,11 +138,19 @@ void write_registration(const ReportOptions& o) {
   say_where(path, o);
 }
 
+/// The folder as it was named; its own name where that says nothing, as of `.`.
+std::string name_of_folder(const fs::path& named) {
+  const fs::path last = named.filename();
+  const bool says_nothing = last.empty() || last == "." || last == "..";
+  const fs::path own = says_nothing ? fs::canonical(named).filename() : named;
+  return (own.empty() ? named : own).string();
+}
+
 void write_group(const ReportOptions& o) {
   const Group group = read_group(o.group);
   const std::string path =
       o.output.empty() ? (fs::path(o.group) / "group.html").string() : o.output;
-  const std::string title = "Registrations in " + o.group;
+  const std::string title = "Registrations in " + name_of_folder(o.group);
   write_output(path, [&](const std::string& at) {
     // The links start from where the page will be, not from where it is staged.
     write_page(at, group_page(group, title, path));
