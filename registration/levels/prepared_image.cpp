@@ -49,7 +49,7 @@ PreparedImage::PreparedImage(const PreparedImage& whole, Volume<float> image, Vo
 
 PreparedImage& PreparedImage::content(Context& ctx) {
   constexpr int margin = 8;     // voxels: one where eight are one
-  constexpr int whole = 4;      // so many voxels are one, two levels above the finest
+  constexpr int multiple = 4;   // of voxels: whole ones, two levels above the finest
   constexpr double most = 0.9;  // of the voxels, beyond which little is gained
   if (content_) return *content_;
   if (whole_is_content_ || !whole_.empty() || ctx.rehearses()) return *this;
@@ -57,7 +57,7 @@ PreparedImage& PreparedImage::content(Context& ctx) {
   for (std::size_t c = 0; c < channels(); ++c)
     box.extend(content_box(ctx, channel(c).level(ctx, {})));
   const bool nothing = box.empty();
-  box = box.with_margin(margin, geometry_.extent).with_sides_of(whole, geometry_.extent);
+  box = box.with_margin(margin, geometry_.extent).with_sides_of(multiple, geometry_.extent);
   const double share = double(box.extent().count()) / double(geometry_.extent.count());
   whole_is_content_ = nothing || share > most;
   if (whole_is_content_) return *this;
