@@ -1,5 +1,5 @@
-// Private: the last step of linear registration: a transform fitted to matched blocks by least
-// trimmed squares (Ourselin 2001, Modat 2014).
+// Private: the last step of linear registration: a transform fitted to matched blocks (Ourselin
+// 2001, Modat 2014).
 //
 // A measure of the whole overlap is driven by what is largest, such as the rim of a stripped brain.
 // Blocks say where each structure lies, and most of them may be wrong: the fit starts from those
@@ -11,13 +11,6 @@
 #include <freeflow/registration/observer.h>
 
 namespace freeflow {
-
-/// The transform of the model about `center` that takes the best part (`share`) of the matches
-/// nearest to where they were found under `world`, in the sense of least squares; `world` itself
-/// when there are too few matches to tell.
-Eigen::Affine3d fit_trimmed(const std::vector<PointMatch>& matches, LinearModel model,
-                            const Eigen::Vector3d& center, double radius_mm,
-                            const Eigen::Affine3d& world, double share);
 
 /// The blocks of a channel and how much their matches count.
 struct BlockChannel {

@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include <freeflow/registration/linear/block_refinement.h>
 #include <freeflow/registration/linear/linear.h>
+#include <freeflow/registration/linear/trimmed_fit.h>
 
 #include "support/devices.h"
 #include "support/phantoms.h"
@@ -241,6 +241,65 @@ TEST(TrimmedFit, FindsTheTransformOfEveryModelThoughMostMatchesAreWrong) {
     const Eigen::Affine3d found = fit_trimmed(matches, model, center, 80, world, 0.3);
     EXPECT_LT((found.matrix() - truth.matrix()).cwiseAbs().maxCoeff(), 0.05) << int(model);
     EXPECT_LT((found.linear() - truth.linear()).cwiseAbs().maxCoeff(), 1e-3) << int(model);
+  }
+}
+
+TEST(TrimmedFit, CountsWhatLiesEquallyFarAlikeWhateverTheOrder) {
+  // Half of the matches lie a millimetre to the right, half to the left: together they ask for
+  // nothing.
+  std::vector<PointMatch> matches;
+  for (const double shift : {1.0, -1.0})
+    for (int i = 0; i < 64; ++i) {
+      const Eigen::Vector3d x(20 * (i % 4), 20 * (i / 4 % 4), 20 * (i / 16));
+      matches.push_back({x, x + Eigen::Vector3d(shift, 0, 0), 1});
+    }
+  const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+  for (const LinearModel model : {LinearModel::rigid, LinearModel::affine}) {
+    const Eigen::Affine3d found =
+        fit_trimmed(matches, model, Eigen::Vector3d(30, 30, 30), 80, identity, 0.5);
+    EXPECT_LT((found.matrix() - identity.matrix()).cwiseAbs().maxCoeff(), 1e-9) << int(model);
+  }
+}
+
+TEST(TrimmedFit, HasTheSameBitsWithAnyNumberOfThreads) {
+  std::mt19937 random(11);
+  std::normal_distribution<double> noise(0, 2);
+  std::vector<PointMatch> matches;
+  for (int i = 0; i < 9973; ++i) {
+    const Eigen::Vector3d x(i % 21, i / 21 % 23, i / 483);
+    const Eigen::Vector3d error(noise(random), noise(random), noise(random));
+    matches.push_back({x, 1.02 * x + error, 1});
+  }
+  const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+  const auto fitted = [&](int threads) {
+    return fit_trimmed(matches, LinearModel::affine, Eigen::Vector3d(10, 11, 10), 12, identity, 0.3,
+                       threads);
+  };
+  const Eigen::Matrix4d expected = fitted(1).matrix();
+  EXPECT_GT((expected - identity.matrix()).norm(), 0.01);
+  for (const int threads : {2, 3, 8}) EXPECT_EQ(fitted(threads).matrix(), expected) << threads;
+}
+
+TEST(TrimmedFit, LeavesAloneWhatMatchesInAPlaneDoNotTell) {
+  // A slab of four slices has one layer of blocks.
+  std::mt19937 random(3);
+  std::normal_distribution<double> noise(0, 0.2);
+  const Eigen::Affine3d turned(Eigen::AngleAxisd(0.3, Eigen::Vector3d(1, 1, 0).normalized())),
+      truth = Eigen::Translation3d(1, -0.5, 0.3) * Eigen::AngleAxisd(0.02, turned.linear().col(2));
+  std::vector<PointMatch> matches;
+  for (int i = 0; i < 900; ++i) {
+    const Eigen::Vector3d x = turned * Eigen::Vector3d(3 * (i % 30) - 45, 3 * (i / 30) - 45, 5);
+    const Eigen::Vector3d error(noise(random), noise(random), noise(random));
+    matches.push_back({x, truth * x + error, 1});
+  }
+  for (const LinearModel model :
+       {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine}) {
+    const Eigen::Affine3d found = fit_trimmed(matches, model, turned * Eigen::Vector3d(0, 0, 4), 60,
+                                              Eigen::Affine3d::Identity(), 0.5);
+    for (const double above : {0.0, 3.0}) {
+      const Eigen::Vector3d x = turned * Eigen::Vector3d(10, 5, 5 + above);
+      EXPECT_LT((found * x - truth * x).norm(), 0.1) << int(model) << " " << above;
+    }
   }
 }
 
