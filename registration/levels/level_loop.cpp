@@ -1,6 +1,7 @@
 #include <freeflow/registration/levels/level_loop.h>
 
 #include <chrono>
+#include <cmath>
 #include <string>
 
 #include <freeflow/core/small_work.h>
@@ -22,7 +23,10 @@ LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                      const LevelOptions& options)
     : ctx_(ctx), fixed_(fixed), moving_(moving),
       fixed_factors_(pyramid_factors(fixed.geometry(), options.levels)),
-      moving_factors_(pyramid_factors(moving.geometry(), options.levels)), level_options_(options) {
+      moving_factors_(moving_pyramid_factors(
+          moving.geometry(), fixed.geometry(),
+          std::cbrt(std::abs(options.initial.linear().determinant())), options.levels)),
+      level_options_(options) {
   options.similarity.weights_of(common_channels(fixed, moving));  // throws
   require_on_device(ctx, fixed, moving);
   if (options.initial_displacement) require_on_device(ctx, *options.initial_displacement);

@@ -1,5 +1,7 @@
 #include <freeflow/registration/levels/pyramid.h>
 
+#include <algorithm>
+
 #include <freeflow/core/for_each_voxel.h>
 #include <freeflow/registration/levels/pyramid_body.h>
 #include <freeflow/regularize/gaussian.h>
@@ -21,11 +23,28 @@ Factors factors_towards(const Geometry& geometry, double spacing_mm) {
   return factors;
 }
 
+namespace {
+
+double level_mm(const Geometry& geometry, int level, int levels) {
+  return geometry.spacing.minCoeff() * double(1 << (levels - 1 - level));
+}
+
+}  // namespace
+
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
   std::vector<Factors> factors;
   for (int l = 0; l < levels; ++l)
-    factors.push_back(
-        factors_towards(geometry, geometry.spacing.minCoeff() * double(1 << (levels - 1 - l))));
+    factors.push_back(factors_towards(geometry, level_mm(geometry, l, levels)));
+  return factors;
+}
+
+std::vector<Factors> moving_pyramid_factors(const Geometry& moving, const Geometry& fixed,
+                                            double moving_per_fixed, int levels) {
+  std::vector<Factors> factors = pyramid_factors(moving, levels);
+  for (int l = 0; l < levels; ++l) {
+    const Factors enough = factors_towards(moving, moving_per_fixed * level_mm(fixed, l, levels));
+    for (int a = 0; a < 3; ++a) factors[l][a] = std::min(factors[l][a], enough[a]);
+  }
   return factors;
 }
 

@@ -16,6 +16,12 @@ using Factors = std::array<int, 3>;
 /// voxels along an axis.
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels);
 
+/// Those of the moving image: of its own pyramid, but where its voxels are the larger ones no
+/// coarser than the level's, which would see nothing of what the fixed image shows there.
+/// moving_per_fixed: lengths in the moving image per length in the fixed one, of the linear map.
+std::vector<Factors> moving_pyramid_factors(const Geometry& moving, const Geometry& fixed,
+                                            double moving_per_fixed, int levels);
+
 /// Decimation towards voxels of `spacing_mm`, by the same rules.
 Factors factors_towards(const Geometry& geometry, double spacing_mm);
 

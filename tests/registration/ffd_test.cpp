@@ -274,5 +274,17 @@ TEST(Pyramid, ThinVolumesKeepTheirSlices) {
   EXPECT_EQ(pyramid_factors(plain_geometry({20, 20, 20}), 4).front(), (Factors{2, 2, 2}));
 }
 
+TEST(Pyramid, AMovingImageOfLargerVoxelsIsNoCoarserThanTheLevel) {
+  const Geometry fine = plain_geometry({180, 180, 180});
+  Geometry coarse = plain_geometry({60, 60, 60});
+  coarse.spacing.setConstant(3);
+  EXPECT_EQ(moving_pyramid_factors(coarse, fine, 1, 4),
+            (std::vector<Factors>{{2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}));
+  // A smaller species, whose lengths the linear map makes a third.
+  EXPECT_EQ(moving_pyramid_factors(coarse, fine, 3, 3), pyramid_factors(coarse, 3));
+  // Of smaller voxels it shows more than the fixed one, down to its own on the finest level.
+  EXPECT_EQ(moving_pyramid_factors(fine, coarse, 1, 3), pyramid_factors(fine, 3));
+}
+
 }  // namespace
 }  // namespace freeflow
