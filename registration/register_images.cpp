@@ -48,6 +48,10 @@ PreparedImage& worked_on(Context& ctx, PreparedImage& fixed, const Model& given)
   return whole ? fixed : fixed.content(ctx);
 }
 
+/// Of the search's coarse cells, in voxels: a slab thinner than that finds what it likes.
+constexpr int two_cells = 8;
+int thinnest(const Geometry& g) { return std::min({g.extent.x, g.extent.y, g.extent.z}); }
+
 template <class Model>
 std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                                         const Model& model, const RegistrationOptions& options,
@@ -57,6 +61,11 @@ std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, Prep
   if (keeps_velocity(model)) {
     StartRecord none;
     none.reason = "the model keeps a velocity, which no displacement starts";
+    return DiscreteStart{{}, none};
+  }
+  if (options.start == StartKind::automatic && thinnest(fixed.geometry()) < two_cells) {
+    StartRecord none;
+    none.reason = "the fixed image is too thin to search across";
     return DiscreteStart{{}, none};
   }
   if (observer) observer->on_stage(Stage::start);

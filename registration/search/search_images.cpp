@@ -19,6 +19,13 @@ Eigen::Vector3d sides_of(const Geometry& g) {
   return g.spacing.cwiseProduct(Eigen::Vector3d(g.extent.x, g.extent.y, g.extent.z));
 }
 
+double mean_side(const Eigen::Vector3d& sides) { return std::cbrt(sides.prod()); }
+
+/// A slab shows a part of something larger: its thin side counts as half of its longest.
+double object_side(const Eigen::Vector3d& sides) {
+  return mean_side(sides.cwiseMax(0.5 * sides.maxCoeff()));
+}
+
 /// Voxels merged along each axis to come near a size.
 Factors factors_near(const Geometry& g, double mm) {
   Factors f;
@@ -32,8 +39,8 @@ Factors factors_near(const Geometry& g, double mm) {
 WorkingImages::WorkingImages(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                              const Eigen::Affine3d& affine, double voxels, double reach,
                              const std::vector<double>& weights)
-    : object_mm_(std::cbrt(sides_of(fixed.geometry()).prod())) {
-  const double mm = object_mm_ / voxels,
+    : object_mm_(object_side(sides_of(fixed.geometry()))) {
+  const double mm = mean_side(sides_of(fixed.geometry())) / voxels,
                moving_mm = mm * std::cbrt(std::abs(affine.linear().determinant()));
   const PreparedImage::Steps to_fixed{factors_near(fixed.geometry(), mm)},
       to_moving{factors_near(moving.geometry(), moving_mm)};

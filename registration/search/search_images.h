@@ -25,7 +25,8 @@ class WorkingImages {
   Geometry cells(int width) const;
   /// A voxel's sides.
   const Eigen::Vector3d& voxel_mm() const { return core_.spacing; }
-  /// Cube root of the fixed image's volume.
+  /// How large the object is: the cube root of the fixed image's volume, no side less than half of
+  /// the longest.
   double object_mm() const { return object_mm_; }
 
  private:

@@ -11,8 +11,10 @@ struct StartRecord {
   double largest_mm = 0, root_mean_square_mm = 0;  ///< lengths of the displacement
   /// sqrt(sum |u|^4 / sum |u|^2): the length of what moves, whatever lies still around it
   double moving_parts_mm = 0;
-  double object_mm = 0;  ///< cube root of the fixed image's volume, which lengths are judged by
-  double voxel_mm = 0;   ///< of the coarse grid, the least side
+  /// cube root of the fixed image's volume, no side less than half of the longest, which lengths
+  /// are judged by
+  double object_mm = 0;
+  double voxel_mm = 0;  ///< of the coarse grid, the least side
   /// Mean square of the descriptors' differences, in [0, 1], at the affine and at the displacement,
   /// over what both see; 0 where nothing is seen.
   double cost_before = 0, cost_after = 0;

@@ -129,6 +129,27 @@ TEST_P(StartSearch, AirAroundTheObjectDoesNotHideItsMotion) {
   EXPECT_TRUE(record.taken) << record.reason;
 }
 
+TEST_P(StartSearch, ASlabIsAPartOfALargerObject) {
+  const auto slab = [&](int slices, double shift) {
+    const Extent n{64, 56, slices};
+    return Volume<float>(ctx, plain_geometry(n), voxelwise(n, [&](int x, int y, int z) {
+                           return short_waves({x + shift, double(y), double(z)});
+                         }));
+  };
+  const StartRecord record =
+      discrete_start(ctx, slab(12, 2), slab(12, 0), Eigen::Affine3d::Identity()).record;
+  EXPECT_NEAR(record.object_mm, std::cbrt(64.0 * 56 * 32), 1e-6);
+  EXPECT_FALSE(record.taken) << "5 % of the cube of its volume, 4 % of the object";
+
+  FlowOptions flow;
+  flow.iterations = {1};
+  const RegistrationResult thin =
+      register_images(ctx, slab(7, 4), slab(7, 0), {flow, std::nullopt, StartKind::automatic});
+  ASSERT_TRUE(thin.start.has_value());
+  EXPECT_FALSE(thin.start->taken);
+  EXPECT_NE(thin.start->reason.find("too thin"), std::string::npos) << thin.start->reason;
+}
+
 TEST_P(StartSearch, HasTheBitsOfTheCpuWhateverTheThreads) {
   WarpedTexture t;
   for (std::size_t i = 0; i < t.f.size(); i += 997) t.f[i] = NAN;
