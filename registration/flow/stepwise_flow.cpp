@@ -1,5 +1,6 @@
 #include <freeflow/registration/flow/stepwise_flow.h>
 
+#include <algorithm>
 #include <cmath>
 #include <optional>
 #include <utility>
@@ -45,6 +46,13 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const FlowComposeBody& body
 namespace {
 
 constexpr double usual_speed = 0.3;  // root mean square of the speeds, in steps
+
+/// What a step is measured by: the side of a voxel's smallest face. A slab's voxels stay thin on
+/// coarse levels, whose steps its thinnest side would hold back.
+double step_side(const Geometry& grid) {
+  const Eigen::Vector3d& side = grid.spacing;
+  return std::sqrt(std::min({side[0] * side[1], side[1] * side[2], side[2] * side[0]}));
+}
 
 /// One registration: what its levels share.
 class StepwiseRun : public LevelLoop {
@@ -123,6 +131,7 @@ class StepwiseRun : public LevelLoop {
     const std::size_t voxels = grid.extent.count();
     const double smallest = grid.spacing.minCoeff();
     const bool scaled = !settings_.demons_updates;
+    const double step_mm = scaled ? step_side(grid) : smallest;
     const Velocity smooth(ctx_, grid, options_, settings_.velocity, settings_.viscosity);
     const GaussianFilter field_filter(ctx_, grid.extent, field_sigma(level.level, grid),
                                       options_.smoother);
@@ -160,7 +169,7 @@ class StepwiseRun : public LevelLoop {
         if (scaled) reduce(ctx_, voxels, 2, FlowSpeedBody{{}, moving}, work, sums.data());
       }
       ++level.evaluations;
-      const double cost = record(terms.to_host(ctx_), k, last_step * smallest,
+      const double cost = record(terms.to_host(ctx_), k, last_step * step_mm,
                                  level);  // the one wait of an iteration
       observer.on_iteration(level);
       if (observer.stop_requested()) throw Cancelled{};
@@ -171,10 +180,11 @@ class StepwiseRun : public LevelLoop {
         return;
       }
       last_step = pace.step();
+      const double step_sides = last_step * (step_mm / smallest);
       for_each_voxel(
           ctx_, Extent{1, 1, 1},
-          FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * last_step, scale.data()});
-      move({moving, scale.data(), scaled ? float(1 / last_step) : 0.0f}, force);
+          FlowScaleBody{scaled ? sums.data() : nullptr, usual_speed * step_sides, scale.data()});
+      move({moving, scale.data(), scaled ? float(1 / step_sides) : 0.0f}, force);
       if (diffusion)
         diffusion->apply(ctx_, force.view(), state_.view(), last_step / options_.step);
       else if (field_filter.smooths())

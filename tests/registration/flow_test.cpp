@@ -231,6 +231,32 @@ TEST_P(Flow, NoStepIsLongerThanAsked) {
   }
 }
 
+TEST_P(Flow, ThinVoxelsOfASlabDoNotHoldItsStepsBack) {
+  const Extent n{12, 24, 24};
+  Geometry grid = plain_geometry(n);
+  grid.spacing = {0.5, 2, 2};  // its smallest face is 1 mm wide
+  const auto image = [&](double shift) {
+    return Volume<float>(ctx, grid, voxelwise(n, [&](int x, int y, int z) {
+                           return std::sin(0.5 * (y + shift)) + std::cos(0.4 * z) + 0.02 * x;
+                         }));
+  };
+  FlowOptions o = quick();
+  o.levels = 1;
+  o.iterations = {1};
+  o.step = 0.5;
+  o.sigma_field = {{0}};
+  const RegistrationResult r = register_flow(ctx, image(1), image(0), o);
+  EXPECT_DOUBLE_EQ(r.levels[0].iterations[1].step_mm, 0.5);
+  double longest_mm = 0;
+  const std::vector<float> u = r.displacement.to_host(ctx);
+  for (std::size_t i = 0; i < n.count(); ++i)
+    longest_mm =
+        std::max(longest_mm,
+                 double(std::hypot(0.5f * u[i], 2 * u[i + n.count()], 2 * u[i + 2 * n.count()])));
+  EXPECT_GT(longest_mm, 0.5 * 0.5) << "a step of the smallest side";
+  EXPECT_LE(longest_mm, 0.5 * (1 + 1e-5));
+}
+
 TEST_P(Flow, SmoothsTheFieldByTheVoxelsOfEachAxis) {
   const Phantom p = in_order(usual_phantom(false), false);
   ASSERT_GT(p.fixed.spacing.maxCoeff(), 1.2 * p.fixed.spacing.minCoeff());
