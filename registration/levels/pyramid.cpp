@@ -33,6 +33,7 @@ double level_mm(const Geometry& geometry, int level, int levels) {
 
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
   std::vector<Factors> factors;
+  factors.reserve(std::size_t(levels));
   for (int l = 0; l < levels; ++l)
     factors.push_back(factors_towards(geometry, level_mm(geometry, l, levels)));
   return factors;

@@ -28,6 +28,7 @@ double texture(double x, double y, double z) {
     std::mt19937 random(5);
     std::uniform_real_distribution<double> frequency(-1.2, 1.2), phase(0, 6.28);
     std::vector<Eigen::Vector4d> result;
+    result.reserve(24);
     for (int i = 0; i < 24; ++i)
       result.emplace_back(frequency(random), frequency(random), frequency(random), phase(random));
     return result;
@@ -250,7 +251,8 @@ TEST(TrimmedFit, CountsWhatLiesEquallyFarAlikeWhateverTheOrder) {
   std::vector<PointMatch> matches;
   for (const double shift : {1.0, -1.0})
     for (int i = 0; i < 64; ++i) {
-      const Eigen::Vector3d x(20 * (i % 4), 20 * (i / 4 % 4), 20 * (i / 16));
+      const int row = i / 4, slice = i / 16;
+      const Eigen::Vector3d x(20 * (i % 4), 20 * (row % 4), 20 * slice);
       matches.push_back({x, x + Eigen::Vector3d(shift, 0, 0), 1});
     }
   const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
@@ -266,7 +268,8 @@ TEST(TrimmedFit, HasTheSameBitsWithAnyNumberOfThreads) {
   std::normal_distribution<double> noise(0, 2);
   std::vector<PointMatch> matches;
   for (int i = 0; i < 9973; ++i) {
-    const Eigen::Vector3d x(i % 21, i / 21 % 23, i / 483);
+    const int row = i / 21, slice = i / 483;
+    const Eigen::Vector3d x(i % 21, row % 23, slice);
     const Eigen::Vector3d error(noise(random), noise(random), noise(random));
     matches.push_back({x, 1.02 * x + error, 1});
   }
@@ -288,7 +291,8 @@ TEST(TrimmedFit, LeavesAloneWhatMatchesInAPlaneDoNotTell) {
       truth = Eigen::Translation3d(1, -0.5, 0.3) * Eigen::AngleAxisd(0.02, turned.linear().col(2));
   std::vector<PointMatch> matches;
   for (int i = 0; i < 900; ++i) {
-    const Eigen::Vector3d x = turned * Eigen::Vector3d(3 * (i % 30) - 45, 3 * (i / 30) - 45, 5);
+    const int row = i / 30;
+    const Eigen::Vector3d x = turned * Eigen::Vector3d(3 * (i % 30) - 45, 3 * row - 45, 5);
     const Eigen::Vector3d error(noise(random), noise(random), noise(random));
     matches.push_back({x, truth * x + error, 1});
   }
