@@ -4,7 +4,7 @@
   unlike.py -d DATA [-b BUILD] [-o RESULT.json] [--pairs mouse,d19_1_6] [--options "--device cuda"]
 
 Defaults; beside them what the plain pair's own transform gives on the same slabs. Blocks are means (SimpleITK's BinShrink), slabs are cut from
-the middle of the fixed image across each axis. Dice of all common labels, or mean TRE in mm, by regtool measure. An hour on two cores.
+the middle of the fixed image across each axis. Dice of all common labels, or mean TRE in mm, by regtool measure.
 """
 import argparse
 import json
