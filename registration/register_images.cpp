@@ -48,9 +48,7 @@ PreparedImage& worked_on(Context& ctx, PreparedImage& fixed, const Model& given)
   return whole ? fixed : fixed.content(ctx);
 }
 
-/// Of the search's coarse cells, in voxels: a slab thinner than that finds what it likes.
-constexpr int two_cells = 8;
-int thinnest(const Geometry& g) { return std::min({g.extent.x, g.extent.y, g.extent.z}); }
+int fewest_voxels(const Extent& n) { return std::min({n.x, n.y, n.z}); }
 
 template <class Model>
 std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
@@ -63,7 +61,8 @@ std::optional<DiscreteStart> find_start(Context& ctx, PreparedImage& fixed, Prep
     none.reason = "the model keeps a velocity, which no displacement starts";
     return DiscreteStart{{}, none};
   }
-  if (options.start == StartKind::automatic && thinnest(fixed.geometry()) < two_cells) {
+  if (options.start == StartKind::automatic &&
+      fewest_voxels(fixed.geometry().extent) < fewest_voxels_of_start) {
     StartRecord none;
     none.reason = "the fixed image is too thin to search across";
     return DiscreteStart{{}, none};

@@ -100,7 +100,7 @@ class MatchedPoints {
 /// asked for, which every group picks out by itself.
 class OrderStatistic {
  public:
-  explicit OrderStatistic(std::size_t count, std::size_t groups)
+  OrderStatistic(std::size_t count, std::size_t groups)
       : around_(count), below_(groups), between_(groups) {}
 
   void pick(const std::vector<double>& values, Group group) {

@@ -16,7 +16,8 @@ namespace freeflow {
 namespace {
 
 constexpr int coarse_cell = 4, fine_cell = 2;  // voxels
-constexpr int fine_reach = 3;                  // voxels about the coarse result
+static_assert(2 * coarse_cell == fewest_voxels_of_start);
+constexpr int fine_reach = 3;  // voxels about the coarse result
 constexpr int consistency_rounds = 15;
 constexpr double large = 0.045;  // parts of the object that move so far are worth a start
 constexpr double clearly = 0.8;  // of that; near it finer cells add a sixth (notes/discrete-start)

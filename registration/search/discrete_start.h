@@ -22,6 +22,10 @@
 
 namespace freeflow {
 
+/// Along each axis of the fixed image, for StartKind::automatic to search: two coarse cells. A slab
+/// thinner than that finds what it likes across.
+inline constexpr int fewest_voxels_of_start = 8;
+
 enum class StartKind {
   automatic,  ///< discrete where the motion is large and the images bear it out (StartRecord)
   discrete,

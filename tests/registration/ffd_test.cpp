@@ -280,7 +280,7 @@ TEST(Pyramid, AMovingImageOfLargerVoxelsIsNoCoarserThanTheLevel) {
   coarse.spacing.setConstant(3);
   EXPECT_EQ(moving_pyramid_factors(coarse, fine, 1, 4),
             (std::vector<Factors>{{2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}}));
-  // A smaller species, whose lengths the linear map makes a third.
+  // Of a larger species, of which three millimetres meet one of the fixed image.
   EXPECT_EQ(moving_pyramid_factors(coarse, fine, 3, 3), pyramid_factors(coarse, 3));
   // Of smaller voxels it shows more than the fixed one, down to its own on the finest level.
   EXPECT_EQ(moving_pyramid_factors(fine, coarse, 1, 3), pyramid_factors(fine, 3));
