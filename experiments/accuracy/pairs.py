@@ -6,7 +6,7 @@ of their own. Everything is a value: what a pair is judged by stands here and no
 from dataclasses import dataclass
 
 # Pairs of these families show the same heads: they are left out together.
-ANATOMY = {"harmed": "brain", "storage": "brain"}
+ANATOMY = {"harmed": "brain", "storage": "brain", "unlike": "brain"}
 
 ASEG = "2,3,4,7,8,10,11,12,13,16,17,18,28,41,42,43,46,47,49,50,51,52,53,54,60"
 
@@ -47,6 +47,10 @@ SCENES = {
     "oasis1_noise10": ["harm", f"{ALIGNED}/0001_norm.nii.gz", "--shrink", "2", "--noise", "0.1", "--seed", "31"],
     "oasis2_noise10": ["harm", f"{ALIGNED}/0002_norm.nii.gz", "--shrink", "2", "--noise", "0.1", "--seed", "32"],
     "oasis2_lesion": ["harm", f"{ALIGNED}/0002_norm.nii.gz", "--shrink", "2", "--lesion", "20"],
+    "oasis2_3mm": ["harm", f"{ALIGNED}/0002_norm.nii.gz", "--shrink", "3"],
+    "oasis1_slab6": ["harm", f"{ALIGNED}/0001_norm.nii.gz", "--labels", SEG35[0], "--slices", "6"],
+    "oasis1_slab24": ["harm", f"{ALIGNED}/0001_norm.nii.gz", "--labels", SEG35[0], "--slices", "24"],
+    "mouse2_coarse": ["harm", "mouse_fvb/wt2_t2.nii.gz", "--shrink", "3"],
     "oasis1_crop": ["harm", f"{ALIGNED}/0001_norm.nii.gz", "--labels", SEG35[0], "--shrink", "2", "--crop", "0.2"],
     "ct_warp30": ["warp", "ct_totalseg/example_ct.nii.gz", "--labels", "ct_totalseg/example_labels.nii.gz", "--largest", "30",
                   "--width", "0.55", "--seed", "44"],
@@ -89,6 +93,12 @@ def harmed(name, fixed, moving, labels=SEG35[0]):
     return Pair(name, "harmed", f"made:{fixed}/image.nii.gz", f"made:{moving}/image.nii.gz", (dice("Dice35", labels, SEG35[1]),))
 
 
+def slab(slices):
+    scene = f"made:oasis1_slab{slices}"
+    return Pair(f"unlike_slab{slices}", "unlike", f"{scene}/image.nii.gz", f"{ALIGNED}/0002_norm.nii.gz",
+                (dice("Dice35", f"{scene}/labels.nii.gz", SEG35[1]),))
+
+
 def stored(name):
     mask, plain = "made:oasis1_2mm/image.nii.gz", "brain_2mm"
     return Pair(f"stored_{name}", "storage", mask, f"made:oasis2_{name}/image.nii.gz",
@@ -98,6 +108,8 @@ def stored(name):
 PAIRS = (
     Pair("mouse_fvb", "mouse", "mouse_fvb/wt1_t2.nii.gz", "mouse_fvb/wt2_t2.nii.gz",
          (dice("Dice37", "mouse_fvb/wt1_labels.nii.gz", "mouse_fvb/wt2_labels.nii.gz"),), quick=True),
+    Pair("mouse_coarse", "mouse", "mouse_fvb/wt1_t2.nii.gz", "made:mouse2_coarse/image.nii.gz",
+         (dice("Dice37", "mouse_fvb/wt1_labels.nii.gz", "mouse_fvb/wt2_labels.nii.gz"),)),
     Pair("lung_proton", "lung", "lung_proton/0004_h1.nii.gz", "lung_proton/0006_h1.nii.gz",
          (dice("Dice lobes", "lung_proton/0004_lobes.nii.gz", "lung_proton/0006_lobes.nii.gz"),
           dice("Dice lungs", "lung_proton/0004_lungs.nii.gz", "lung_proton/0006_lungs.nii.gz")), quick=True),
@@ -113,6 +125,8 @@ PAIRS = (
     harmed("harmed_noise10", "oasis1_noise10", "oasis2_noise10"),
     harmed("harmed_lesion", "oasis1_2mm", "oasis2_lesion"),
     harmed("harmed_crop", "oasis1_crop", "oasis2_2mm", "made:oasis1_crop/labels.nii.gz"),
+    Pair("unlike_3mm", "unlike", f"{ALIGNED}/0001_norm.nii.gz", "made:oasis2_3mm/image.nii.gz", (dice("Dice35", *SEG35),)),
+    slab(6), slab(24),
     Pair("warp_ct_30mm", "warp", "made:ct_fixed/image.nii.gz", "made:ct_moving/image.nii.gz",
          (Figure("error mm", "error", "made:ct_warp30/labels.nii.gz", truth="made:ct_warp30/truth.nii.gz"),
           dice("Dice28", "made:ct_warp30/labels.nii.gz", "ct_totalseg/example_labels.nii.gz"))),

@@ -92,6 +92,16 @@ HostImage cut(const HostImage& image, const std::array<int, 3>& first, const Ext
   return part;
 }
 
+void cut_alike(HostImage& image, const std::vector<HostImage*>& others,
+               const std::array<int, 3>& first, const Extent& size) {
+  for (HostImage* other : others) {
+    require(same_grid(image.geometry, other->geometry),
+            "the labels do not lie on the image's grid");
+    *other = cut(*other, first, size);
+  }
+  image = cut(image, first, size);
+}
+
 }  // namespace
 
 double hashed(std::uint64_t seed, std::uint64_t stream, std::uint64_t index) {
@@ -197,13 +207,13 @@ void crop(HostImage& image, const std::vector<HostImage*>& others, double share)
   };
   take(2, share);
   take(0, 0.5 * share);
-  const Extent size{end[0] - first[0], end[1] - first[1], end[2] - first[2]};
-  for (HostImage* other : others) {
-    require(same_grid(image.geometry, other->geometry),
-            "the labels do not lie on the image's grid");
-    *other = cut(*other, first, size);
-  }
-  image = cut(image, first, size);
+  cut_alike(image, others, first, {end[0] - first[0], end[1] - first[1], end[2] - first[2]});
+}
+
+void keep_slices(HostImage& image, const std::vector<HostImage*>& others, int slices) {
+  const Extent n = image.geometry.extent;
+  require(slices >= 1 && slices <= n.z, "--slices must be 1 to as many as the image has");
+  cut_alike(image, others, {0, 0, n.z / 2 - slices / 2}, {n.x, n.y, slices});
 }
 
 void add_bias(HostImage& image, double share, std::uint64_t seed) {

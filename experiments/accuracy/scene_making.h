@@ -52,6 +52,10 @@ HostImage shrink(const HostImage& image, int factor);
 /// grid and are cut alike.
 void crop(HostImage& image, const std::vector<HostImage*>& others, double share);
 
+/// Keeps that many slices in the middle of the last axis. `others` lie on the same grid and are cut
+/// alike.
+void keep_slices(HostImage& image, const std::vector<HostImage*>& others, int slices);
+
 /// A multiplicative field of low frequency, 1 - `share` to 1 + `share` within the object.
 void add_bias(HostImage& image, double share, std::uint64_t seed);
 /// Noise whose deviation is `share` of the object's white: of a magnitude image (Rician), or added

@@ -4,7 +4,7 @@
 //   FOLDER
 //     image.nii.gz: IMAGE(x + u(x)); labels.nii.gz: L likewise; truth.nii.gz: u (ITK's mm, LPS).
 //     u takes image.nii.gz to IMAGE, and to any other image that lies on it.
-//   accuracy_scenes harm IMAGE [--labels L] [--crop SHARE] [--shrink N] [--lesion MM]
+//   accuracy_scenes harm IMAGE [--labels L] [--crop SHARE] [--slices N] [--shrink N] [--lesion MM]
 //     [--bias SHARE] [--noise SHARE] [--seed N] --out FOLDER
 //     image.nii.gz, harmed in this order; labels.nii.gz: L cut alike, 0 in the lesion.
 //   accuracy_scenes store IMAGE --axes +y-x+z --out FOLDER       image.nii.gz, stored in that order
@@ -34,7 +34,7 @@ struct Options {
   std::vector<std::string> transforms, truth;
   WarpOptions warp;
   double bias = 0, noise = 0, lesion_mm = 0, crop = 0;
-  int shrink = 1;
+  int shrink = 1, slices = 0;
   std::string file(const char* name) const { return out + "/" + name; }
 };
 
@@ -70,8 +70,9 @@ void make_warp(const Options& o) {
 void make_harmed(const Options& o) {
   HostImage image = read_image(o.input), labels;
   if (!o.labels.empty()) labels = read_image(o.labels);
-  if (o.crop > 0)
-    crop(image, o.labels.empty() ? std::vector<HostImage*>{} : std::vector{&labels}, o.crop);
+  const auto with = o.labels.empty() ? std::vector<HostImage*>{} : std::vector{&labels};
+  if (o.crop > 0) crop(image, with, o.crop);
+  if (o.slices != 0) keep_slices(image, with, o.slices);
   image = shrink(image, o.shrink);
   if (o.lesion_mm > 0) {
     const std::vector<float> inside = add_lesion(image, o.lesion_mm);
@@ -151,6 +152,7 @@ po::options_description flags(Options& o) {
   add("noise", po::value(&o.noise), "harm: 0.05 for 5 % of white");
   add("lesion", po::value(&o.lesion_mm), "harm: diameter, mm");
   add("crop", po::value(&o.crop), "harm: share of the object to cut off");
+  add("slices", po::value(&o.slices), "harm: how many in the middle of the last axis are left");
   add("axes", po::value(&o.axes), "store: the old axes in the new order");
   add("transform,t", po::value(&o.transforms), "compare: a chain, first applied first");
   add("truth", po::value(&o.truth), "compare: the other chain");

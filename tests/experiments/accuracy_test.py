@@ -213,6 +213,21 @@ class Scenes(WithPrograms):
         self.scenes("harm", image, "--shrink", 2, "--out", self.folder / "h")
         self.assertEqual(volume(self.folder / "h/image.nii.gz")[0], (24, 28, 20))
 
+    def test_slices_are_those_of_the_middle_in_their_place(self):
+        image, labels = self.phantom()
+        (nx, ny, nz), clean = volume(image)
+        self.scenes("harm", image, "--labels", labels, "--slices", 6, "--out", self.folder / "h")
+        first = nz // 2 - 3
+        sizes, kept = volume(self.folder / "h/image.nii.gz")
+        self.assertEqual((sizes, kept), ((nx, ny, 6), clean[first * nx * ny:(first + 6) * nx * ny]))
+        place = lambda path: struct.unpack_from("<12f", gzip.decompress(path.read_bytes()), 280)
+        before, spacing = place(image), 2.5
+        for file in ("image", "labels"):
+            after = place(self.folder / f"h/{file}.nii.gz")
+            self.assertEqual(after[:11], before[:11])
+            self.assertAlmostEqual(after[11] - before[11], first * spacing, places=4)
+        self.assertIn("--slices", self.scenes("harm", image, "--slices", nz + 1, "--out", self.folder / "h", status=1))
+
 
 class RealImages(WithPrograms):
     def test_quick(self):
