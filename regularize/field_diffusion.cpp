@@ -19,20 +19,20 @@ void for_each_voxel(backend::Cpu cpu, Extent n, const DiffusionBody& body) {
                          down_z = z > 0 ? slice : 0;
     const std::size_t first = n.offset(0, y, z);
     const float* const g = local.conductance + first;
-    const float time = local.time;
+    const float tx = local.time[0], ty = local.time[1], tz = local.time[2];
     for (int c = 0; c < 3; ++c) {
       const float* const p = local.u.data + c * n.count() + first;
       float* const out = local.out.data + c * n.count() + first;
 #pragma GCC ivdep
       for (int x = 1; x < n.x - 1; ++x) {
-        const float v = p[x], after = time * g[x];
+        const float v = p[x];
         float sum = v;
-        sum = fma_(after, p[x + 1] - v, sum);
-        sum = fma_(after, p[x + up_y] - v, sum);
-        sum = fma_(after, p[x + up_z] - v, sum);
-        sum = fma_(time * g[x - 1], p[x - 1] - v, sum);
-        sum = fma_(time * g[x - down_y], p[x - down_y] - v, sum);
-        sum = fma_(time * g[x - down_z], p[x - down_z] - v, sum);
+        sum = fma_(tx * g[x], p[x + 1] - v, sum);
+        sum = fma_(ty * g[x], p[x + up_y] - v, sum);
+        sum = fma_(tz * g[x], p[x + up_z] - v, sum);
+        sum = fma_(tx * g[x - 1], p[x - 1] - v, sum);
+        sum = fma_(ty * g[x - down_y], p[x - down_y] - v, sum);
+        sum = fma_(tz * g[x - down_z], p[x - down_z] - v, sum);
         out[x] = sum;
       }
     }
@@ -47,15 +47,12 @@ FieldDiffusion::FieldDiffusion(Context& ctx, const Geometry& grid)
 void FieldDiffusion::apply(Context& ctx, FieldView<float> in, FieldView<float> out,
                            double share) const {
   float* const g = conductance_.data();
-  ConductanceBody conductance{in, {}, g};
-  for (int c = 0; c < 3; ++c)
-    for (int a = 0; a < 3; ++a) {
-      const double per_slope = grid_.spacing[c] / grid_.spacing[a] / slope;
-      conductance.per_slope[c][a] = float(per_slope * per_slope);
-    }
-  for_each_voxel(ctx, grid_.extent, conductance);
+  const Eigen::Vector3d sides = grid_.spacing / grid_.spacing.minCoeff(),
+                        t = share * time * sides.cwiseSqrt().cwiseInverse();
+  for_each_voxel(ctx, grid_.extent, ConductanceBody{in, float(1 / (slope * slope)), g});
   for (int pass = 0; pass < passes; ++pass) {
-    for_each_voxel(ctx, grid_.extent, DiffusionBody{in, g, float(share * time), out});
+    for_each_voxel(ctx, grid_.extent,
+                   DiffusionBody{in, g, {float(t[0]), float(t[1]), float(t[2])}, out});
     std::swap(in, out);
   }
 }

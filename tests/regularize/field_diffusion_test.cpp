@@ -1,6 +1,7 @@
 // The diffusion of the flows against sums in double, on every device.
 #include <freeflow/regularize/field_diffusion.h>
 
+#include <cmath>
 #include <numeric>
 
 #include "support/devices.h"
@@ -35,8 +36,8 @@ std::vector<double> expected(const Geometry& g, const std::vector<float>& u, dou
   std::vector<double> now(u.begin(), u.end()), conductance(count, 1);
   for_each_face([&](std::size_t i, int a) {
     for (int c = 0; c < 3; ++c) {
-      const double slope = (now[c * count + i + stride[a]] - now[c * count + i]) * g.spacing[c] /
-                           g.spacing[a] / FieldDiffusion::slope;
+      const double slope =
+          (now[c * count + i + stride[a]] - now[c * count + i]) / FieldDiffusion::slope;
       conductance[i] += slope * slope;
     }
   });
@@ -45,7 +46,8 @@ std::vector<double> expected(const Geometry& g, const std::vector<float>& u, dou
     for_each_face([&](std::size_t i, int a) {
       for (std::size_t c = 0; c < 3; ++c) {
         const std::size_t p = c * count + i, q = p + stride[a];
-        const double flow = share * FieldDiffusion::time / conductance[i] * (now[q] - now[p]);
+        const double time = FieldDiffusion::time / std::sqrt(g.spacing[a] / g.spacing.minCoeff()),
+                     flow = share * time / conductance[i] * (now[q] - now[p]);
         next[p] += flow;
         next[q] -= flow;
       }
