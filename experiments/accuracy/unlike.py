@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Images of unlike voxels and slabs: what ffdreg and fluidreg make of a moving image in blocks of its voxels, and of a few slices as the fixed one.
+"""Images of unlike voxels, thick slices and slabs: what ffdreg and fluidreg make of a moving image in blocks of its voxels, of both images in thick
+slices, and of a few slices as the fixed one.
 
   unlike.py -d DATA [-b BUILD] [-o RESULT.json] [--pairs mouse,d19_1_6] [--options "--device cuda"]
 
@@ -37,6 +38,7 @@ PAIRS = {
     "d18_1_10": liver("d18", "cyc_1_10"), "d18_3_10": liver("d18", "cyc_3_10"),
     "d19_1_6": liver("d19", "cyc_1_6"), "d19_1_9": liver("d19", "cyc_1_9"),
 }
+THICK = {"labels": (((1, 1, 5), (1, 1, 5)), ((5, 1, 1), (1, 5, 1))), "points": (((1, 1, 2), (1, 1, 2)),)}  # fixed, moving
 BLOCKS = {"labels": ((2, 2, 2), (3, 3, 3), (1, 1, 4), (2, 2, 5)), "points": ((2, 2, 1), (3, 3, 1))}
 
 
@@ -73,6 +75,12 @@ def slab(path, axis, slices, to):
     return to
 
 
+def in_blocks(path, block, to):
+    """Writes means of blocks of voxels."""
+    sitk.WriteImage(sitk.BinShrink(sitk.ReadImage(str(path), sitk.sitkFloat32), block), str(to))
+    return to
+
+
 def rows(run, data, name):
     pair = PAIRS[name]
     fixed, moving = (data / path for path in pair["images"])
@@ -80,9 +88,11 @@ def rows(run, data, name):
     plain = {program: run.register(program, fixed, moving, "plain") for program in PROGRAMS}
     yield "plain", {program: run.score(pair["what"], truth, plain[program]) for program in PROGRAMS}, {}
     for block in BLOCKS[pair["what"]]:
-        coarse = run.folder / "moving.nii.gz"
-        sitk.WriteImage(sitk.BinShrink(sitk.ReadImage(str(moving), sitk.sitkFloat32), block), str(coarse))
+        coarse = in_blocks(moving, block, run.folder / "moving.nii.gz")
         yield f"moving in blocks of {block}", {p: run.score(pair["what"], truth, run.register(p, fixed, coarse, "blocks")) for p in PROGRAMS}, {}
+    for blocks in THICK[pair["what"]]:
+        thick = [in_blocks(path, block, run.folder / f"{side}.nii.gz") for path, block, side in zip((fixed, moving), blocks, ("fixed", "moving"))]
+        yield f"blocks of {blocks[0]} on {blocks[1]}", {p: run.score(pair["what"], truth, run.register(p, *thick, "thick")) for p in PROGRAMS}, {}
     if pair["what"] != "labels":
         return
     for axis in range(3):
