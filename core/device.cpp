@@ -7,6 +7,7 @@
 
 #include <freeflow/core/cuda_runtime.h>
 #include <freeflow/core/error.h>
+#include <freeflow/core/simd_dispatch.h>
 
 namespace freeflow {
 
@@ -38,7 +39,7 @@ std::string Device::name() const {
 }
 
 std::string Device::description() const {
-  if (!is_cuda()) return "CPU";
+  if (!is_cuda()) return uses_avx512() ? "CPU with AVX-512" : "CPU";
   return (count == 1 ? "" : std::to_string(count) + " x ") + cuda_runtime::device_name(index);
 }
 

@@ -17,7 +17,7 @@ struct Device {
   bool is_cuda() const { return kind == Kind::cuda; }
   /// "cpu", "cuda:1" or "cuda:0-3".
   std::string name() const;
-  /// The hardware's own name, such as "NVIDIA H200", "4 x NVIDIA H200" or "CPU".
+  /// The hardware's own name: "NVIDIA H200", "4 x NVIDIA H200", "CPU" or "CPU with AVX-512".
   std::string description() const;
 
   /// Reads "auto" (the first GPU, else the CPU), "cpu", "cuda", "cuda:1", "cuda:0-3" or "cuda:all".

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include <freeflow/core/dispatch.h>
+#include <freeflow/core/simd_dispatch.h>
 #include <freeflow/deform/sampling_body.h>
 
 namespace freeflow {
@@ -119,7 +120,7 @@ void for_each_piece(backend::Cpu cpu, Extent extent, int longest, const Run& run
     num_threads(cpu.threads) if (extent.count() >= 8192)
   for (std::ptrdiff_t task = 0; task < tasks; ++task) {
     const int row = int(task / pieces), x = int(task % pieces) * longest;
-    run(x, row % extent.y, row / extent.y, std::min(longest, extent.x - x));
+    simd_dispatch([&] { run(x, row % extent.y, row / extent.y, std::min(longest, extent.x - x)); });
   }
 }
 

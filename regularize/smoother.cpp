@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include <freeflow/core/parallel_errors.h>
+#include <freeflow/core/simd_dispatch.h>
 #include <freeflow/regularize/fft_gaussian.h>
 #include <freeflow/regularize/gaussian.h>
 #include <freeflow/regularize/smoother_body.h>
@@ -106,13 +107,44 @@ void smooth_row(const SeparableLines& along_x, const float* row, int nx, float* 
   }
 }
 
-/// Along x and then y, in place: the rows of a slice that are smoothed along x stay in the cache,
-/// as many as the window along y needs.
+/// A slice along x and then y, in place: the rows that are smoothed along x stay in the cache, as
+/// many as the window along y needs. ring: as many rows of `padded` floats, and then smooth_row's
+/// line.
+void smooth_slice(const SeparableLines& along_x, const SeparableLines& along_y, float* slice,
+                  float* ring, int padded) {
+  const Extent n = along_x.lines.extent;
+  const int radius = along_y.radius, window = 2 * radius + 1;
+  float* const line = ring + std::size_t(window) * padded;
+  const auto slot = [&](int i) { return ring + std::size_t(i % window) * padded; };
+  const auto enter = [&](int i) {
+    const int y = i - radius;
+    if (y > 0 && y < n.y)
+      smooth_row(along_x, slice + std::size_t(y) * n.x, n.x, line, slot(i));
+    else if (i == 0)
+      smooth_row(along_x, slice, n.x, line, slot(0));
+    else
+      std::copy(slot(i - 1), slot(i - 1) + n.x, slot(i));
+  };
+  for (int i = 0; i < 2 * radius; ++i) enter(i);
+  for (int y = 0; y < n.y; ++y) {
+    enter(y + 2 * radius);
+    const int first = y % window, to_end = window - first;
+    for (int x = 0; x < n.x; x += chunk) {
+      const int count = std::min(chunk, n.x - x);
+      with_width_of(count, [&](auto width) {
+        float sums[width] = {};
+        add_weighed<width>(along_y.weights, to_end, slot(y) + x, padded, sums);
+        add_weighed<width>(along_y.weights + to_end, first, ring + x, padded, sums);
+        copy_values<width>(sums, count, slice + std::size_t(y) * n.x + x);
+      });
+    }
+  }
+}
+
 void smooth_slices(backend::Cpu cpu, const SeparableLines& along_x, const SeparableLines& along_y,
                    float* values, int planes) {
   const Extent n = along_x.lines.extent;
-  const int radius = along_y.radius, window = 2 * radius + 1,
-            padded = (n.x + chunk - 1) / chunk * chunk;
+  const int window = 2 * along_y.radius + 1, padded = (n.x + chunk - 1) / chunk * chunk;
   ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu.threads) if (n.count() >= 8192)
   for (int task = 0; task < n.z * planes; ++task) {
@@ -120,41 +152,38 @@ void smooth_slices(backend::Cpu cpu, const SeparableLines& along_x, const Separa
     errors.run(
         [&] { scratch.resize(std::size_t(window) * padded + n.x + chunk + 2 * along_x.radius); });
     if (errors.failed()) continue;
-    float *const slice = values + std::size_t(task) * n.x * n.y, *const ring = scratch.data(),
-                 *const line = ring + std::size_t(window) * padded;
-    const auto slot = [&](int i) { return ring + std::size_t(i % window) * padded; };
-    const auto enter = [&](int i) {
-      const int y = i - radius;
-      if (y > 0 && y < n.y)
-        smooth_row(along_x, slice + std::size_t(y) * n.x, n.x, line, slot(i));
-      else if (i == 0)
-        smooth_row(along_x, slice, n.x, line, slot(0));
-      else
-        std::copy(slot(i - 1), slot(i - 1) + n.x, slot(i));
-    };
-    for (int i = 0; i < 2 * radius; ++i) enter(i);
-    for (int y = 0; y < n.y; ++y) {
-      enter(y + 2 * radius);
-      const int first = y % window, to_end = window - first;
-      for (int x = 0; x < n.x; x += chunk) {
-        const int count = std::min(chunk, n.x - x);
-        with_width_of(count, [&](auto width) {
-          float sums[width] = {};
-          add_weighed<width>(along_y.weights, to_end, slot(y) + x, padded, sums);
-          add_weighed<width>(along_y.weights + to_end, first, ring + x, padded, sums);
-          copy_values<width>(sums, count, slice + std::size_t(y) * n.x + x);
-        });
-      }
-    }
+    float* const slice = values + std::size_t(task) * n.x * n.y;
+    simd_dispatch([&] { smooth_slice(along_x, along_y, slice, scratch.data(), padded); });
   }
   errors.rethrow();
 }
 
+/// `count` neighbouring lines along y or z, from `start` on. The window's rows are in a ring, each
+/// twice, so that they always follow each other: far apart in memory they would share cache sets.
+void smooth_bundle(const SeparableLines& body, std::size_t start, int count, float* ring) {
+  const int radius = body.radius, window = 2 * radius + 1,
+            length = body.lines.extent[body.lines.axis];
+  const std::size_t stride = body.lines.stride();
+  with_width_of(count, [&](auto width) {
+    const auto enter = [&](int i) {
+      const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
+      float* slot = ring + i % window * width;
+      copy_values<width>(row, count, slot);
+      copy_values<width>(row, count, slot + window * width);
+    };
+    for (int i = 0; i < 2 * radius; ++i) enter(i);
+    for (int i = 0; i < length; ++i) {
+      enter(i + 2 * radius);
+      float sums[width] = {};
+      add_weighed<width>(body.weights, window, ring + i % window * width, width, sums);
+      copy_values<width>(sums, count, body.out + start + i * stride);
+    }
+  });
+}
+
 void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
   const LinesAlong& lines = body.lines;
-  const int radius = body.radius, window = 2 * radius + 1, length = lines.extent[lines.axis],
-            nx = lines.extent.x;
-  const std::size_t stride = lines.stride();
+  const int radius = body.radius, window = 2 * radius + 1, nx = lines.extent.x;
   const int pieces = lines.axis == 0 ? lines.extent.y : (nx + chunk - 1) / chunk;
   ParallelErrors errors;
 #pragma omp parallel for schedule(static) num_threads(cpu.threads) if (lines.extent.count() >= 8192)
@@ -163,29 +192,14 @@ void smooth_lines(backend::Cpu cpu, const SeparableLines& body, int planes) {
     errors.run(
         [&] { rows.resize(lines.axis == 0 ? nx + chunk + 2 * radius : 2 * window * chunk); });
     if (errors.failed()) continue;
+    const int group = task / pieces, piece = task % pieces;
     if (lines.axis == 0) {
-      const std::size_t start = lines.start_of(task / pieces, task % pieces);
-      smooth_row(body, body.in + start, nx, rows.data(), body.out + start);
+      const std::size_t start = lines.start_of(group, piece);
+      simd_dispatch([&] { smooth_row(body, body.in + start, nx, rows.data(), body.out + start); });
     } else {
-      // The window's rows in a ring, each twice, so that they always follow each other: far apart
-      // in memory they would share cache sets.
-      const int first = task % pieces * chunk, count = std::min(chunk, nx - first);
-      const std::size_t start = lines.start_of(task / pieces, first);
-      with_width_of(count, [&](auto width) {
-        const auto enter = [&](int i) {
-          const float* row = body.in + start + std::clamp(i - radius, 0, length - 1) * stride;
-          float* slot = rows.data() + i % window * width;
-          copy_values<width>(row, count, slot);
-          copy_values<width>(row, count, slot + window * width);
-        };
-        for (int i = 0; i < 2 * radius; ++i) enter(i);
-        for (int i = 0; i < length; ++i) {
-          enter(i + 2 * radius);
-          float sums[width] = {};
-          add_weighed<width>(body.weights, window, rows.data() + i % window * width, width, sums);
-          copy_values<width>(sums, count, body.out + start + i * stride);
-        }
-      });
+      const int first = piece * chunk;
+      const std::size_t start = lines.start_of(group, first);
+      simd_dispatch([&] { smooth_bundle(body, start, std::min(chunk, nx - first), rows.data()); });
     }
   }
   errors.rethrow();

@@ -32,6 +32,7 @@
 
 #include <freeflow/core/dispatch.h>
 #include <freeflow/core/parallel_errors.h>
+#include <freeflow/core/simd_dispatch.h>
 #include <freeflow/core/views.h>
 
 namespace freeflow {
@@ -171,6 +172,47 @@ struct Rows {
   }
 };
 
+/// A segment of slice z, along y and then x.
+template <class Body>
+[[gnu::flatten]] void sum_segment(const Body& body, Extent n, int radius, int segment, int z,
+                                  Rows<Body::terms>& rows) {
+  constexpr int K = Body::terms;
+  const int length = y_segment(radius), begin = segment * length,
+            end = std::min(begin + length, n.y);
+  const std::size_t plane = n.count();
+  const auto row = [&](int y) { return body.in + (std::size_t(z) * n.y + y) * n.x; };
+  for (int y = std::max(begin - radius, 0); y <= std::min(begin + radius, n.y - 1); ++y)
+    rows.add_row(row(y), plane);
+  for (int y = begin; y < end; ++y) {
+    const bool enters = y > begin && y + radius < n.y;
+    const bool leaves = y > begin && y - radius - 1 >= 0;
+    if (enters && leaves)
+      rows.slide_row(row(y + radius), row(y - radius - 1), plane);
+    else if (enters)
+      rows.add_row(row(y + radius), plane);
+    else if (leaves)
+      rows.take_row(row(y - radius - 1), plane);
+    rows.sum_along_x(radius);
+    const float* along_x = rows.along_x.data();
+    double *a = rows.tally.data() + std::size_t(2) * n.x * ((y - begin) % tally_lanes),
+           *b = a + n.x;
+    const int width = rows.width;
+#pragma GCC ivdep
+    for (int x = 0; x < n.x; ++x) {
+      float sums[K];
+      for (int k = 0; k < K; ++k) sums[k] = along_x[k * width + x];
+      body.emit(sums, x, y, z, a[x], b[x]);
+    }
+  }
+  const auto tally = [&](int x, int term) {
+    double sum = 0;
+    for (int lane = 0; lane < tally_lanes; ++lane)
+      sum += rows.tally[std::size_t(2 * lane + term) * n.x + x];
+    return sum;
+  };
+  for (int x = 0; x < n.x; ++x) body.close(x, segment, z, tally(x, 0), tally(x, 1));
+}
+
 }  // namespace window_sum
 
 template <class Body>
@@ -183,57 +225,25 @@ void sum_along_z(backend::Cpu cpu, Extent n, int radius, const Body& body) {
     const Body local = body;
     const int x = int(task % pieces) * width, y = int(task / pieces % n.y),
               z = int(task / pieces / n.y) * length;
-    window_sum::sum_columns(local, n, radius, x, std::min(width, n.x - x), y, z,
-                            std::min(z + length, n.z));
+    simd_dispatch([&] {
+      window_sum::sum_columns(local, n, radius, x, std::min(width, n.x - x), y, z,
+                              std::min(z + length, n.z));
+    });
   }
 }
 
 template <class Body>
 void sum_along_yx(backend::Cpu cpu, Extent n, int radius, const Body& body) {
-  constexpr int K = Body::terms;
-  const int length = window_sum::y_segment(radius), segments = window_sum::segments(n.y, length);
-  const std::size_t plane = n.count();
+  const int segments = window_sum::segments(n.y, window_sum::y_segment(radius));
   ParallelErrors errors;
 #pragma omp parallel for schedule(dynamic) num_threads(cpu.threads)
   for (int task = 0; task < n.z * segments; ++task) {
-    static thread_local window_sum::Rows<K> rows;
+    static thread_local window_sum::Rows<Body::terms> rows;
     errors.run([&] { rows.resize(n.x, radius); });
     if (errors.failed()) continue;
     const Body local = body;
-    const int z = task / segments, segment = task % segments, begin = segment * length,
-              end = std::min(begin + length, n.y);
-    const auto row = [&](int y) { return local.in + (std::size_t(z) * n.y + y) * n.x; };
-    for (int y = std::max(begin - radius, 0); y <= std::min(begin + radius, n.y - 1); ++y)
-      rows.add_row(row(y), plane);
-    for (int y = begin; y < end; ++y) {
-      const bool enters = y > begin && y + radius < n.y;
-      const bool leaves = y > begin && y - radius - 1 >= 0;
-      if (enters && leaves)
-        rows.slide_row(row(y + radius), row(y - radius - 1), plane);
-      else if (enters)
-        rows.add_row(row(y + radius), plane);
-      else if (leaves)
-        rows.take_row(row(y - radius - 1), plane);
-      rows.sum_along_x(radius);
-      const float* along_x = rows.along_x.data();
-      double *a =
-                 rows.tally.data() + std::size_t(2) * n.x * ((y - begin) % window_sum::tally_lanes),
-             *b = a + n.x;
-      const int width = rows.width;
-#pragma GCC ivdep
-      for (int x = 0; x < n.x; ++x) {
-        float sums[K];
-        for (int k = 0; k < K; ++k) sums[k] = along_x[k * width + x];
-        local.emit(sums, x, y, z, a[x], b[x]);
-      }
-    }
-    const auto tally = [&](int x, int term) {
-      double sum = 0;
-      for (int lane = 0; lane < window_sum::tally_lanes; ++lane)
-        sum += rows.tally[std::size_t(2 * lane + term) * n.x + x];
-      return sum;
-    };
-    for (int x = 0; x < n.x; ++x) local.close(x, segment, z, tally(x, 0), tally(x, 1));
+    simd_dispatch(
+        [&] { window_sum::sum_segment(local, n, radius, task % segments, task / segments, rows); });
   }
   errors.rethrow();
 }

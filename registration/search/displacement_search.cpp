@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/core/simd_dispatch.h>
 
 namespace freeflow {
 
@@ -176,14 +177,14 @@ void choose_cell(const CellChoice& in, float price, std::size_t c) {
 void compute_cell_costs(backend::Cpu cpu, const CellCosts& in) {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(cpu.threads)
   for (std::ptrdiff_t c = 0; c < std::ptrdiff_t(in.cells.count()); ++c)
-    CellOnCpu(in, std::size_t(c)).compute();
+    simd_dispatch([&] { CellOnCpu(in, std::size_t(c)).compute(); });
 }
 
 void choose_cells(backend::Cpu cpu, const CellChoice& in) {
   const float price = in.price();
 #pragma omp parallel for schedule(dynamic, 16) num_threads(cpu.threads)
   for (std::ptrdiff_t c = 0; c < std::ptrdiff_t(in.cells.count()); ++c)
-    choose_cell(in, price, std::size_t(c));
+    simd_dispatch([&] { choose_cell(in, price, std::size_t(c)); });
 }
 
 DisplacementSearch::DisplacementSearch(Context& ctx, const Geometry& cells, int width,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <freeflow/core/parallel_errors.h>
+#include <freeflow/core/simd_dispatch.h>
 #include <freeflow/deform/row_cells.h>
 #include <freeflow/deform/warp_body.h>
 #include <freeflow/similarity/joint_histogram/schemes.h>
@@ -107,7 +108,7 @@ void accumulate(backend::Cpu cpu, std::ptrdiff_t blocks, std::size_t bins, std::
     errors.run([&] { mine.assign(bins, 0); });
 #pragma omp for schedule(dynamic, 64)
     for (std::ptrdiff_t b = 0; b < blocks; ++b)
-      if (!errors.failed()) add(b, mine.data());
+      if (!errors.failed()) simd_dispatch([&] { add(b, mine.data()); });
 #pragma omp critical
     if (!errors.failed())
       for (std::size_t i = 0; i < bins; ++i) histogram[i] += mine[i];
