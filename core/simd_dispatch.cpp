@@ -1,6 +1,7 @@
 #include <freeflow/core/simd_dispatch.h>
 
-#if defined(__x86_64__) && __has_include(<sys/platform/x86.h>)
+// As the header has it, g++ alone; and glibc since 2.33.
+#if defined(__x86_64__) && !defined(__clang__) && __has_include(<sys/platform/x86.h>)
 #include <sys/platform/x86.h>
 #define FREEFLOW_CPU_HAS(feature) CPU_FEATURE_ACTIVE(feature)
 #else
