@@ -7,9 +7,11 @@ namespace freeflow::apps {
 namespace {
 
 /// What the fixed image is made of, but for options that all pairs share.
-std::string fixed_files(const CommonOptions& o) {
+std::string fixed_files(const CommonOptions& o, const Inputs& inputs) {
   std::string files = o.fixed_mask;
   for (const std::string& file : o.fixed) files += '\n' + file;
+  // A part of it alone where the moving image is whole.
+  if (inputs.fixed[0].intensities.measured) files += "\npart";
   return files;
 }
 
@@ -17,7 +19,7 @@ std::string fixed_files(const CommonOptions& o) {
 
 DeviceImages::DeviceImages(Context& ctx, KeptImages* kept, const CommonOptions& options,
                            const Inputs& inputs, const std::function<void()>& check_memory) {
-  const std::string files = fixed_files(options);
+  const std::string files = fixed_files(options, inputs);
   if (kept && !kept->holds(files)) kept->forget();
   try {
     check_memory();

@@ -11,6 +11,7 @@
 
 #include <apps/html.h>
 #include <apps/kept_images.h>
+#include <apps/measured_part.h>
 #include <apps/naming_convert.h>
 #include <apps/regtool/chain_checks.h>
 #include <freeflow/deform/warp.h>
@@ -50,6 +51,29 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
   warnings.push_back("'" + image.file + "' is padded with " +
                      std::to_string(std::lround(*background)) +
                      ", which counts as not measured; --background names another value");
+}
+
+/// Where one of the two images alone ends in a plane within its grid, what lies beyond was not
+/// measured: nothing of the other one is there to be compared with. Unless a mask or a background
+/// says what counts.
+void leave_unmeasured_out(Inputs& inputs, bool asked_background) {
+  struct Side {
+    std::vector<InputImage>& channels;
+    const std::optional<HostImage>& mask;
+    const char* option;
+    std::optional<VoxelBox> part;
+  };
+  Side fixed{inputs.fixed, inputs.fixed_mask, "--fixed-mask", {}},
+      moving{inputs.moving, inputs.moving_mask, "--moving-mask", {}};
+  for (Side* side : {&fixed, &moving}) side->part = measured_part(side->channels[0].voxels);
+  if (asked_background || fixed.part.has_value() == moving.part.has_value()) return;
+  const Side& one = fixed.part ? fixed : moving;
+  if (one.mask || one.channels[0].intensities.background) return;
+  for (InputImage& channel : one.channels) channel.intensities.measured = one.part;
+  inputs.warnings.push_back("'" + one.channels[0].file +
+                            "' ends in a plane within its grid: only its voxels " +
+                            words_of(*one.part, one.channels[0].voxels.geometry.extent) +
+                            " count as measured; " + one.option + " says otherwise");
 }
 
 /// No two images of one thing differ so much in size, unless the lengths of one are in another
@@ -155,6 +179,7 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   check_intensities(o, inputs);
   for (auto* side : {&inputs.fixed, &inputs.moving})
     for (InputImage& channel : *side) leave_padding_out(channel, inputs.warnings);
+  leave_unmeasured_out(inputs, intensities.background.has_value());
   if (inputs.fixed_mask) keep_warnings(*inputs.fixed_mask);
   if (inputs.moving_mask) keep_warnings(*inputs.moving_mask);
   fit_mask(inputs.fixed_mask, inputs.fixed_image(), o.fixed_mask, inputs.warnings);
@@ -175,7 +200,7 @@ RegistrationInputs Inputs::sizes() const {
 
 namespace {
 
-bool changes(const IntensityOptions& o) { return o.background || o.clip; }
+bool changes(const IntensityOptions& o) { return o.background || o.clip || o.measured; }
 
 std::vector<Volume<float>> to_register(Context& ctx, const std::vector<InputImage>& channels) {
   std::vector<Volume<float>> volumes;

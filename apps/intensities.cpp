@@ -79,8 +79,25 @@ bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip)
          std::ranges::none_of(image.voxels, [&](float v) { return v < clip.second; });
 }
 
+namespace {
+
+void keep_within(HostImage& image, const VoxelBox& box) {
+  const Extent n = image.geometry.extent;
+  const auto within = [&box](int axis, int i) {
+    return i >= box.begin[std::size_t(axis)] && i < box.end[std::size_t(axis)];
+  };
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x)
+        if (!within(0, x) || !within(1, y) || !within(2, z))
+          image.voxels[n.offset(x, y, z)] = std::numeric_limits<float>::quiet_NaN();
+}
+
+}  // namespace
+
 void prepare_intensities(HostImage& image, const IntensityOptions& options) {
-  const auto& [background, clip] = options;
+  const auto& [background, clip, measured] = options;
+  if (measured) keep_within(image, *measured);
   for (float& v : image.voxels) {
     if (background && v == *background)
       v = std::numeric_limits<float>::quiet_NaN();

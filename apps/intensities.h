@@ -6,12 +6,14 @@
 #include <utility>
 
 #include <freeflow/io/image_file.h>
+#include <freeflow/registration/levels/content_box.h>
 
 namespace freeflow::apps {
 
 struct IntensityOptions {
   std::optional<float> background;              ///< voxels of this value have none
   std::optional<std::pair<float, float>> clip;  ///< values beyond are cut to these
+  std::optional<VoxelBox> measured{};           ///< voxels beyond have none
 };
 
 /// "LOW,HIGH". Throws InvalidArgument naming --clip.
@@ -30,7 +32,8 @@ bool holds(const HostImage& image, float value);
 /// Whether a clip leaves one value, as all voxels lie to one side of it.
 bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip);
 
-/// The voxels as a registration takes them: without the background (NaN), the others clipped.
+/// The voxels as a registration takes them: without the background and what was not measured (NaN),
+/// the others clipped.
 void prepare_intensities(HostImage& image, const IntensityOptions& options);
 
 }  // namespace freeflow::apps

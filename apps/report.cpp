@@ -121,6 +121,11 @@ ordered_json similarity_json(const Similarities& s) {
 }
 
 /// Counted as registrations do it: above 0.5.
+void add_measured(ordered_json& image, const InputImage& channel) {
+  if (const auto& part = channel.intensities.measured)
+    image["voxels_measured"] = part->extent().count();
+}
+
 void add_mask(ordered_json& image, const std::optional<HostImage>& mask) {
   if (!mask) return;
   image["voxels_in_mask"] =
@@ -146,6 +151,8 @@ ordered_json opening(const Context& ctx, const ReportedRun& run,
   const HostImage &fixed = run.inputs.fixed_image(), &moving = run.inputs.moving_image();
   json["fixed"] = geometry_json(fixed.geometry, fixed.nonfinite_voxels);
   json["moving"] = geometry_json(moving.geometry, moving.nonfinite_voxels);
+  add_measured(json["fixed"], run.inputs.fixed[0]);
+  add_measured(json["moving"], run.inputs.moving[0]);
   add_mask(json["fixed"], run.inputs.fixed_mask);
   add_mask(json["moving"], run.inputs.moving_mask);
   if (run.inputs.fixed.size() > 1) json["channels"] = channels_json(run.inputs);

@@ -16,20 +16,22 @@ std::string percent(double share) {
   return fixed_digits(100 * share, share > 0 && share < 0.01 ? 2 : 0) + " %";
 }
 
-/// Volume in mm3 of the voxels that count of an image, inside its mask where it has one.
+/// Volume in mm3 of the voxels that count of an image: inside its mask, or of the part that was
+/// measured.
 double counted_mm3(const ordered_json& report, const std::string& image) {
   double voxel = 1, all = 1;
   for (const char* axis : {"/0", "/1", "/2"}) {
     voxel *= number_in(report, image + "/spacing_mm" + axis).value_or(0);
     all *= number_in(report, image + "/size" + axis).value_or(0);
   }
+  all = number_in(report, image + "/voxels_measured").value_or(all);
   return voxel * number_in(report, image + "/voxels_in_mask").value_or(all);
 }
 
-/// The share of the fixed image that the moving mask has room for: a brain's mask on one side alone
-/// leaves most of the other image's field of view without a counterpart, which is no fault.
+/// The share of the fixed image that the moving one has room for: a smaller field of view, or a
+/// brain's mask on one side alone, leaves most of the other image's without a counterpart, which is
+/// no fault.
 double possible_overlap(const ordered_json& report) {
-  if (!number_in(report, "/moving/voxels_in_mask")) return 1;
   const double fixed = counted_mm3(report, "/fixed") * volume_factor_of_affine(report).value_or(1),
                moving = counted_mm3(report, "/moving");
   return fixed > 0 && moving > 0 ? std::min(1.0, moving / fixed) : 1;
@@ -42,7 +44,10 @@ void judge_overlap(const ordered_json& report, std::vector<Finding>& findings) {
   const double possible = possible_overlap(report), share = *after / possible;
   Finding finding{Grade::good,
                   percent(*after) + " of the fixed image's voxels fall on the moving image"};
-  if (possible < 1) finding.text += ", where its mask has room for " + percent(possible);
+  const bool masked = number_in(report, "/moving/voxels_in_mask").has_value();
+  if (possible < 1)
+    finding.text +=
+        std::string(masked ? ", where its mask" : ", which") + " has room for " + percent(possible);
   if (before) finding.text += ", " + percent(*before) + " before";
   const bool lost = before && *after < *before * 2 / 3;
   if (share < 0.8 || lost) {

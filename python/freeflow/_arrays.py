@@ -224,3 +224,35 @@ def as_seen(array, background, clip, name):
     if without is not None:
         seen[without] = float("nan")
     return seen
+
+
+def measured_part(array):
+    """What apps/measured_part.h says of an image that ends in a plane within its grid: (begin, end) along each axis, or None. The array
+    stays where it is."""
+    array = _as_float32(array)
+    content = array != array[0, 0, 0]
+    part, planes = [], 0
+    for axis in range(3):
+        others = tuple(a for a in range(3) if a != axis)
+        counts = np.array([int(count) for count in content.sum(others).tolist()])
+        ends = [_plane_at(counts), _plane_at(counts[::-1])]
+        planes += sum(end > 0 for end in ends)
+        part.append((ends[0], len(counts) - ends[1]))
+    return tuple(part) if 1 <= planes <= 2 else None
+
+
+def _plane_at(counts):
+    """The first slice that holds something, where the object ends there in a plane; else 0."""
+    first = int(np.argmax(counts > 0))
+    plane = first >= 3 and len(counts) - first >= 2 and min(counts[first : first + 2]) >= 0.6 * counts.max()
+    return first if plane else 0
+
+
+def within(array, part, name):
+    """A copy where it lies, whose voxels beyond that part are NaN."""
+    seen = dense(array, "float32", name)
+    seen = seen.clone() if library_of(array) == "torch" else seen.copy(order="K")
+    for axis, (begin, end) in enumerate(part):
+        for beyond in (slice(None, begin), slice(end, None)):
+            seen[(slice(None),) * axis + (beyond,)] = float("nan")
+    return seen

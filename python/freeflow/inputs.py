@@ -28,6 +28,9 @@ class Side:
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
         self._seen = [self._seen_of(image, background, clip) for image in self.images]
+        self.part = _arrays.measured_part(self.images[0].array)
+        padded = background is not None or _arrays.padding(self.images[0].array) is not None
+        self.says_what_counts = mask is not None or padded
         self.voxels_in_mask = None
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
@@ -37,9 +40,12 @@ class Side:
             named[self.name + "_mask"] = self.mask.array
         return named
 
-    def prepared(self, context):
-        """For registrations on that context: the compiled part's, which keeps what a registration makes of it."""
-        channels = [image._volume(context, self.name) for image in self._seen]
+    def prepared(self, context, part=None):
+        """For registrations on that context: the compiled part's, which keeps what a registration makes of it. part: what alone counts."""
+        seen = self._seen
+        if part is not None:
+            seen = [Image._placed(_arrays.within(i.array, part, self.name), i._placement, self.name) for i in seen]
+        channels = [image._volume(context, self.name) for image in seen]
         mask = None if self.mask is None else self.mask._volume(context)
         return _native.PreparedImage.make(context._native, channels, mask, self.name)
 
@@ -93,6 +99,23 @@ class Inputs:
             )
         places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
         self.warnings = fixed.warnings + moving.warnings + said_of_bare(places)
+        self._parts = {}
+        ending = [side for side in (fixed, moving) if side.part is not None]
+        if len(ending) == 1 and not ending[0].says_what_counts:
+            self._leave_unmeasured_out(ending[0])
+
+    def _leave_unmeasured_out(self, side):
+        """As apps/images.cpp: where one image alone ends in a plane within its grid, nothing beyond it was measured."""
+        self._parts[side.name] = side.part
+        grid = zip(side.part, side.images[0].shape, "xyz", strict=True)
+        words = ", ".join(f"{begin} to {end - 1} of {n} along {axis}" for (begin, end), n, axis in grid if (begin, end) != (0, n))
+        self.warnings.append(
+            f"{side.name} ends in a plane within its grid: only its voxels {words} count as measured; {side.name}_mask says otherwise"
+        )
+
+    def part_of(self, name):
+        """Of a side, what alone counts of it in this pair; None for all."""
+        return self._parts.get(name)
 
     sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
     fixed = property(lambda self: self._fixed.images)

@@ -161,10 +161,13 @@ class _Kept:
     def prepared(self, inputs, context):
         sides, before = inputs.sides, self._before
         self._before = {
-            name: kept for name, kept in before.items() if kept[0] is sides[name] and kept[1] is context._native
+            name: kept
+            for name, kept in before.items()
+            if kept[0] is sides[name] and kept[1] is context._native and kept[2] == inputs.part_of(name)
         }
         del before  # before the next ones take memory
         for name, side in sides.items():
             if name not in self._before:
-                self._before[name] = (side, context._native, side.prepared(context))
-        return [self._before[name][2] for name in sides]
+                part = inputs.part_of(name)
+                self._before[name] = (side, context._native, part, side.prepared(context, part))
+        return [self._before[name][3] for name in sides]

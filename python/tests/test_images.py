@@ -190,6 +190,21 @@ def test_padding_is_left_out_with_a_warning():
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
 
 
+@pytest.mark.parametrize("kind", ["float32", "int16"])
+def test_half_an_image_is_not_measured_beyond_its_plane(kind):
+    whole, half = (np.where(brain(s) > 10, brain(s), 0).astype(kind) for s in (0, 1))
+    half[18:] = 0
+    with pytest.warns(UserWarning, match="moving ends in a plane within its grid: only its voxels 0 to 17 of 36 along x"):
+        result = freeflow.register(whole, half, levels=1, iterations=2, device="cpu")
+    assert result.report["moving"]["voxels_measured"] == 18 * whole[0].size
+    missing = half.astype("f4")
+    missing[18:] = np.nan
+    same = freeflow.register(whole, missing, levels=1, iterations=2, device="cpu")
+    assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+    both = list(freeflow.register_many([(half, half), (half, whole)], levels=1, iterations=2, device="cpu"))
+    assert ["voxels_measured" in r.report["fixed"] for r in both] == [False, True]
+
+
 def test_background_and_clip_are_of_what_float32_holds():
     """A value that float32 rounds is found in arrays of double, too; NaN stays."""
     images = [brain(s).astype("f8") for s in (0, 1)]

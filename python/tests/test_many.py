@@ -22,9 +22,9 @@ def prepared(monkeypatch):
     """The sides of which a pyramid was begun, in order."""
     sides, original = [], inputs.Side.prepared
 
-    def spy(side, context):
+    def spy(side, context, part=None):
         sides.append(side.name)
-        return original(side, context)
+        return original(side, context, part)
 
     monkeypatch.setattr(inputs.Side, "prepared", spy)
     return sides

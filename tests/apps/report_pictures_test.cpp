@@ -270,6 +270,11 @@ TEST(VerdictOf, AMovingMaskIsNoLackOfOverlap) {
   EXPECT_EQ(verdict_of(r).findings.at(0).text,
             "24 % of the fixed image's voxels fall on the moving image, where its mask has room "
             "for 25 %, 20 % before.");
+  r["moving"].erase("voxels_in_mask");
+  r["moving"]["voxels_measured"] = 250000;
+  EXPECT_EQ(verdict_of(r).findings.at(0).text,
+            "24 % of the fixed image's voxels fall on the moving image, which has room for 25 %, "
+            "20 % before.");
   r["overlap_fraction"] = {{"before", 0.1}, {"after", 0.15}};
   EXPECT_EQ(verdict_of(r).grade, Grade::look);
   r["overlap_fraction"] = {{"before", 0.1}, {"after", 0.1}};

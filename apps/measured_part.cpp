@@ -1,0 +1,101 @@
+#include <apps/measured_part.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace freeflow::apps {
+
+namespace {
+
+/// How many voxels of each slice across an axis hold something.
+using Profile = std::vector<std::int64_t>;
+
+/// A side of the grid where something lies at a corner or in the middle is not empty.
+bool may_have_an_empty_side(const HostImage& image, float background) {
+  const Extent n = image.geometry.extent;
+  for (int axis = 0; axis < 3; ++axis)
+    for (const int end : {0, n[axis] - 1}) {
+      const std::array<int, 3> middle{n.x / 2, n.y / 2, n.z / 2};
+      const auto is_empty = [&](std::array<int, 3> at) {
+        at[std::size_t(axis)] = end;
+        return image.voxels[n.offset(at[0], at[1], at[2])] == background;
+      };
+      if (is_empty(middle) && is_empty({0, 0, 0}) && is_empty({n.x - 1, n.y - 1, n.z - 1}))
+        return true;
+    }
+  return false;
+}
+
+std::array<Profile, 3> profiles(const HostImage& image, float background) {
+  const Extent n = image.geometry.extent;
+  const auto nx = std::size_t(n.x), ny = std::size_t(n.y), nz = std::size_t(n.z);
+  std::vector<std::int32_t> columns(nx * nz), rows(ny * nz);
+#pragma omp parallel for schedule(static)
+  for (std::int64_t z = 0; z < n.z; ++z) {
+    std::int32_t* const of_x = columns.data() + std::size_t(z) * nx;
+    for (int y = 0; y < n.y; ++y) {
+      const float* const v = image.voxels.data() + n.offset(0, y, int(z));
+      std::int32_t sum = 0;
+      for (std::size_t x = 0; x < nx; ++x) {
+        const std::int32_t holds = v[x] != background;
+        of_x[x] += holds;
+        sum += holds;
+      }
+      rows[std::size_t(z) * ny + std::size_t(y)] = sum;
+    }
+  }
+  std::array<Profile, 3> found{Profile(nx), Profile(ny), Profile(nz)};
+  for (std::size_t z = 0; z < nz; ++z) {
+    for (std::size_t x = 0; x < nx; ++x) found[0][x] += columns[z * nx + x];
+    for (std::size_t y = 0; y < ny; ++y) {
+      found[1][y] += rows[z * ny + y];
+      found[2][z] += rows[z * ny + y];
+    }
+  }
+  return found;
+}
+
+/// The first slice that holds something, where the object ends there in a plane; else 0.
+template <class Iterator>
+int plane_at(Iterator begin, Iterator end) {
+  constexpr std::ptrdiff_t empty = 3;
+  constexpr double share = 0.6;
+  const double least = share * double(*std::max_element(begin, end));
+  const Iterator first = std::find_if(begin, end, [](std::int64_t count) { return count > 0; });
+  const bool plane = first - begin >= empty && end - first >= 2 && double(first[0]) >= least &&
+                     double(first[1]) >= least;
+  return plane ? int(first - begin) : 0;
+}
+
+}  // namespace
+
+std::optional<VoxelBox> measured_part(const HostImage& image) {
+  const float background = image.voxels.front();
+  if (!may_have_an_empty_side(image, background)) return std::nullopt;
+  const Extent n = image.geometry.extent;
+  VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};
+  int planes = 0;
+  const std::array<Profile, 3> found = profiles(image, background);
+  for (std::size_t a = 0; a < 3; ++a) {
+    box.begin[a] = plane_at(found[a].begin(), found[a].end());
+    const int before_end = plane_at(found[a].rbegin(), found[a].rend());
+    box.end[a] -= before_end;
+    planes += (box.begin[a] > 0) + (before_end > 0);
+  }
+  return planes == 1 || planes == 2 ? std::optional(box) : std::nullopt;
+}
+
+std::string words_of(const VoxelBox& box, const Extent& grid) {
+  std::string words;
+  for (int a = 0; a < 3; ++a) {
+    const int begin = box.begin[std::size_t(a)], end = box.end[std::size_t(a)];
+    if (begin == 0 && end == grid[a]) continue;
+    words += (words.empty() ? "" : ", ") + std::to_string(begin) + " to " +
+             std::to_string(end - 1) + " of " + std::to_string(grid[a]) + " along " + "xyz"[a];
+  }
+  return words;
+}
+
+}  // namespace freeflow::apps

@@ -1,0 +1,22 @@
+// Images that end in a plane before their grid does: a partial field of view on a larger grid, one
+// half of a brain. Beyond the plane they have one value, which looks like an edge of the object.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <freeflow/io/image_file.h>
+#include <freeflow/registration/levels/content_box.h>
+
+namespace freeflow::apps {
+
+/// The voxels of an image that ends in one or two planes across its axes: those where more than 0.6
+/// of the largest slice's content, all that differs from the first voxel, ends from one slice to
+/// the next, three voxels or more before the grid. Whole objects end in less (heads and brains in
+/// below 0.3), and one with more than two such faces is a box. Nothing for them.
+std::optional<VoxelBox> measured_part(const HostImage& image);
+
+/// Such as "the first 61 voxels along x"; of the grid that the box is a part of.
+std::string words_of(const VoxelBox& box, const Extent& grid);
+
+}  // namespace freeflow::apps

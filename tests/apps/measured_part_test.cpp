@@ -1,0 +1,130 @@
+// Images that end in a plane within their grid, as a user meets them.
+#include <apps/intensities.h>
+#include <apps/measured_part.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/program_test_support.h"
+#include "support/phantoms.h"
+
+namespace freeflow {
+namespace {
+
+using namespace test;
+using apps::measured_part;
+using apps::words_of;
+
+constexpr Extent grid{40, 44, 36};
+
+/// A head of which `keeps(x, y, z)` says what is left, in a background of 0.
+template <class Keeps>
+HostImage head_where(const Keeps& keeps, const Eigen::Affine3d& moved) {
+  Geometry g = plain_geometry(grid, 2);
+  g.origin = -g.center();
+  Context cpu;
+  HostImage image;
+  image.geometry = g;
+  image.voxels = sample_world(cpu, g, [&](const Eigen::Vector3d& p) {
+                   return head(moved * p, 24);
+                 }).to_host(cpu);
+  for (int z = 0; z < grid.z; ++z)
+    for (int y = 0; y < grid.y; ++y)
+      for (int x = 0; x < grid.x; ++x) {
+        float& v = image.voxels[grid.offset(x, y, z)];
+        v = keeps(x, y, z) && v > 1 ? v : 0;
+      }
+  return image;
+}
+
+template <class Keeps>
+HostImage head_where(const Keeps& keeps) {
+  return head_where(keeps, Eigen::Affine3d::Identity());
+}
+
+bool all(int, int, int) { return true; }
+
+TEST(MeasuredPart, IsBeforeThePlaneInWhichAnImageEnds) {
+  EXPECT_FALSE(measured_part(head_where(all)).has_value());
+  const auto half = measured_part(head_where([](int x, int, int) { return x < 20; }));
+  ASSERT_TRUE(half.has_value());
+  EXPECT_EQ(half->begin, (std::array{0, 0, 0}));
+  EXPECT_EQ(half->end, (std::array{20, 44, 36}));
+  EXPECT_EQ(words_of(*half, grid), "0 to 19 of 40 along x");
+  const auto slab = measured_part(head_where([](int, int y, int) { return y > 15 && y < 26; }));
+  ASSERT_TRUE(slab.has_value());
+  EXPECT_EQ(words_of(*slab, grid), "16 to 25 of 44 along y");
+}
+
+TEST(MeasuredPart, IsNothingForBoxesRimsAndWhatHasNoBackground) {
+  HostImage image = head_where(all);
+  std::fill(image.voxels.begin(), image.voxels.end(), 0.0F);
+  EXPECT_FALSE(measured_part(image).has_value()) << "constant";
+  for (int z = 10; z < 20; ++z)
+    for (int y = 10; y < 20; ++y) std::fill_n(&image.voxels[grid.offset(10, y, z)], 10, 5.0F);
+  EXPECT_FALSE(measured_part(image).has_value()) << "a box ends in six planes";
+  std::fill(image.voxels.begin(), image.voxels.end(), 7.0F);
+  for (int z = 0; z < grid.z; ++z)
+    for (int y = 0; y < grid.y; ++y) {
+      image.voxels[grid.offset(0, y, z)] = 0;
+      image.voxels[grid.offset(1, y, z)] = 0;
+    }
+  EXPECT_FALSE(measured_part(image).has_value()) << "a rim of two voxels";
+  std::fill(image.voxels.begin(), image.voxels.end(), NAN);
+  EXPECT_FALSE(measured_part(image).has_value());
+}
+
+class HalfAHead : public ProgramTest {
+ protected:
+  static Eigen::Affine3d truth() { return Eigen::Affine3d(Eigen::Translation3d(5, -4, 3)); }
+  static bool left(int x, int, int) { return x < 21; }
+  void write(const std::string& name, const HostImage& image) const {
+    write_image((folder / name).string(), image.geometry, image.voxels, StoredType::float32, 1);
+  }
+  double error(const std::string& file) const {
+    const Eigen::Affine3d found = read_affine((folder / file).string());
+    const Eigen::Vector3d p(-15, 10, 10);
+    return (found * p - truth() * p).norm();
+  }
+};
+
+TEST_F(HalfAHead, IsNotStretchedOverTheWhole) {
+  const HostImage half = head_where(left);
+  write("f.nii", head_where(all, truth()));
+  write("m.nii", half);
+  HostImage unmeasured = half;
+  apps::prepare_intensities(unmeasured, {{}, {}, measured_part(half)});
+  write("nan.nii", unmeasured);
+  const std::string linreg = program_path("linreg") + " -f f.nii --search gradient ";
+  const Outcome found = run(linreg + "-m m.nii -o out_"), same = run(linreg + "-m nan.nii -o nan_");
+  ASSERT_EQ(found.status, 0) << found.err;
+  EXPECT_NE(found.err.find("'m.nii' ends in a plane within its grid: only its voxels 0 to 20 of 40 "
+                           "along x count as measured; --moving-mask says otherwise"),
+            std::string::npos)
+      << found.err;
+  EXPECT_LT(error("out_0GenericAffine.mat"), 1.5);
+  EXPECT_EQ(slurp(folder / "out_0GenericAffine.mat"), slurp(folder / "nan_0GenericAffine.mat"));
+  EXPECT_EQ(same.err.find("ends in a plane"), std::string::npos) << "said of what has no value";
+  EXPECT_NE(slurp(folder / "out_report.json").find("\"voxels_measured\": 33264"),
+            std::string::npos);
+  const HostImage warped = read_image((folder / "out_Warped.nii.gz").string());
+  EXPECT_EQ(std::ranges::count_if(warped.voxels, [](float v) { return std::isnan(v); }), 0)
+      << "what is written is as measured";
+}
+
+TEST_F(HalfAHead, CountsAsItIsBesideAnotherHalfOrUnderAMask) {
+  write("f.nii", head_where(left, truth()));
+  write("m.nii", head_where(left));
+  HostImage whole = head_where(all);
+  write("whole.nii", whole);
+  std::fill(whole.voxels.begin(), whole.voxels.end(), 1.0F);
+  write("mask.nii", whole);
+  const std::string linreg = program_path("linreg") + " --search gradient -m m.nii -o out_ ";
+  for (const char* rest :
+       {"-f f.nii", "-f whole.nii --moving-mask mask.nii", "-f whole.nii --background 0"}) {
+    const Outcome o = run(linreg + rest);
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.err.find("ends in a plane"), std::string::npos) << rest << o.err;
+  }
+}
+
+}  // namespace
+}  // namespace freeflow
