@@ -16,7 +16,7 @@ namespace freeflow::apps {
 /// below 0.3), and one with more than two such faces is a box. Nothing for them.
 std::optional<VoxelBox> measured_part(const HostImage& image);
 
-/// Such as "the first 61 voxels along x"; of the grid that the box is a part of.
+/// Such as "0 to 60 of 128 along x", of the grid that the box is a part of.
 std::string words_of(const VoxelBox& box, const Extent& grid);
 
 }  // namespace freeflow::apps
