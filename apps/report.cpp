@@ -120,12 +120,12 @@ ordered_json similarity_json(const Similarities& s) {
           {"after", or_null(s.after)}};
 }
 
-/// Counted as registrations do it: above 0.5.
 void add_measured(ordered_json& image, const InputImage& channel) {
   if (const auto& part = channel.intensities.measured)
     image["voxels_measured"] = part->extent().count();
 }
 
+/// Counted as registrations do it: above 0.5.
 void add_mask(ordered_json& image, const std::optional<HostImage>& mask) {
   if (!mask) return;
   image["voxels_in_mask"] =

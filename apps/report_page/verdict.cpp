@@ -30,9 +30,12 @@ double counted_mm3(const ordered_json& report, const std::string& image) {
 
 /// The share of the fixed image that the moving one has room for: a smaller field of view, or a
 /// brain's mask on one side alone, leaves most of the other image's without a counterpart, which is
-/// no fault.
+/// no fault. An affine that makes the fixed image larger than the moving one is none of these.
 double possible_overlap(const ordered_json& report) {
-  const double fixed = counted_mm3(report, "/fixed") * volume_factor_of_affine(report).value_or(1),
+  const bool part = number_in(report, "/moving/voxels_in_mask").has_value() ||
+                    number_in(report, "/moving/voxels_measured").has_value();
+  const double factor = volume_factor_of_affine(report).value_or(1),
+               fixed = counted_mm3(report, "/fixed") * (part ? factor : std::min(factor, 1.0)),
                moving = counted_mm3(report, "/moving");
   return fixed > 0 && moving > 0 ? std::min(1.0, moving / fixed) : 1;
 }

@@ -27,10 +27,10 @@ class Side:
             self.missing.append(missing)
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
-        self._seen = [self._seen_of(image, background, clip) for image in self.images]
+        paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
+        self._seen = [self._seen_of(image, background, padding, clip) for image, padding in zip(self.images, paddings, strict=True)]
         self.part = _arrays.measured_part(self.images[0].array)
-        padded = background is not None or _arrays.padding(self.images[0].array) is not None
-        self.says_what_counts = mask is not None or padded
+        self.says_what_counts = mask is not None or background is not None or paddings[0] is not None
         self.voxels_in_mask = None
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
@@ -49,13 +49,12 @@ class Side:
         mask = None if self.mask is None else self.mask._volume(context)
         return _native.PreparedImage.make(context._native, channels, mask, self.name)
 
-    def _seen_of(self, image, background, clip):
-        if background is None:
-            background = _arrays.padding(image.array)
-            if background is not None:
-                self.warnings.append(
-                    f"{self.name} is padded with {background:.0f}, which counts as not measured; background names another value"
-                )
+    def _seen_of(self, image, background, padding, clip):
+        if padding is not None:
+            background = padding
+            self.warnings.append(
+                f"{self.name} is padded with {background:.0f}, which counts as not measured; background names another value"
+            )
         if background is None and clip is None:
             return image
         return Image._placed(_arrays.as_seen(image.array, background, clip, self.name), image._placement, self.name)

@@ -265,6 +265,12 @@ TEST(VerdictOf, AMovingMaskIsNoLackOfOverlap) {
       {"overlap_fraction", {{"before", 0.2}, {"after", 0.24}}},
       {"linear", {{"fixed_to_moving_lps", {{1, 0, 0, 5}, {0, 0, -2, 6}, {0, 1, 0, 7}}}}}};
   EXPECT_EQ(verdict_of(r).grade, Grade::bad) << "no mask: the images hardly meet";
+  r["moving"]["size"] = {64, 64, 64};  // 4.2 l: the affine's 16 l are no smaller field of view
+  EXPECT_EQ(verdict_of(r).grade, Grade::bad);
+  r["overlap_fraction"]["after"] = 0.5;
+  EXPECT_EQ(verdict_of(r).grade, Grade::good) << "of the fixed 8 l";
+  r["moving"]["size"] = {128, 128, 128};
+  r["overlap_fraction"]["after"] = 0.24;
   r["moving"]["voxels_in_mask"] = 250000;  // 4 l of 16 l that the affine makes of the fixed 8
   EXPECT_EQ(verdict_of(r).grade, Grade::good);
   EXPECT_EQ(verdict_of(r).findings.at(0).text,
