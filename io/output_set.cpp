@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <new>
 #include <regex>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/staging_folder.h>
@@ -102,7 +104,11 @@ OutputSet::OutputSet(const std::string& prefix)
 
 OutputSet::~OutputSet() {
   if (!staging_) return;
-  undo();
+  try {
+    undo();
+  } catch (const std::bad_alloc&) {
+    staging_->leave();  // what stood there before lies in it
+  }
   staging_.reset();
   remove_folders(made_folders_);
 }
@@ -130,20 +136,20 @@ void OutputSet::set_aside(const std::string& name) const {
 }
 
 void OutputSet::place() {
-  require(staging_ && placed_.empty(), "an output set is committed once");
-  const std::vector<std::string> names = names_in(staging_->written());
+  require(staging_ && names_.empty(), "an output set is committed once");
+  std::vector<std::string> names = names_in(staging_->written());
   for (const std::string& name : names)
     to_disk(staging_->written() / name, (folder_ / name).string());
   const fs::path here = folder_.empty() ? fs::path(".") : folder_;
   const Turn turn(here);
+  names_ = std::move(names);
   try {
     fs::create_directory(staging_->replaced());
-    for (const std::string& name : names) set_aside(name);
-    for (const std::string& name : names) {
+    for (const std::string& name : names_) set_aside(name);
+    for (const std::string& name : names_) {
       std::error_code error;
       fs::rename(staging_->written() / name, folder_ / name, error);
       if (error) fail_writing((folder_ / name).string(), error.value());
-      placed_.push_back(name);
     }
   } catch (...) {
     undo();
@@ -156,20 +162,22 @@ void OutputSet::place() {
   }
 }
 
+/// By the names, as a std::filesystem::directory_iterator ends the program where memory ends.
 void OutputSet::undo() {
+  if (names_.empty()) return;
   std::error_code error, none;
   fs::rename(staging_->replaced(), staging_->put_back(), error);
   const fs::path before = error ? staging_->replaced() : staging_->put_back();
-  for (const std::string& name : placed_)
-    if (!fs::exists(fs::symlink_status(before / name, none))) fs::remove(folder_ / name, none);
-  move_all(before, folder_.empty() ? fs::path(".") : folder_);
-  placed_.clear();
+  for (const std::string& name : names_) {
+    const bool placed = !fs::exists(fs::symlink_status(staging_->written() / name, none));
+    fs::rename(before / name, folder_ / name, error);
+    if (placed && error == std::errc::no_such_file_or_directory) fs::remove(folder_ / name, none);
+  }
+  names_.clear();
 }
 
 void OutputSet::keep() {
-  placed_.clear();
-  std::error_code none;
-  fs::remove_all(staging_->replaced(), none);
+  names_.clear();
   staging_.reset();
 }
 

@@ -18,7 +18,8 @@ class OutputSet {
   /// none). Makes missing folders at once. Throws IoError when the folder cannot be made or written
   /// to.
   explicit OutputSet(const std::string& prefix);
-  /// Without commit: removes what was written and the folders that were made.
+  /// Without commit: removes what was written and the folders that were made. Where memory ends
+  /// over it, the next set with this prefix does.
   ~OutputSet();
   OutputSet(const OutputSet&) = delete;
   OutputSet& operator=(const OutputSet&) = delete;
@@ -48,7 +49,7 @@ class OutputSet {
   std::string name_;              // last part of the prefix
   std::unique_ptr<StagingFolder> staging_;
   std::vector<std::filesystem::path> made_folders_;  // outermost first
-  std::vector<std::string> placed_;
+  std::vector<std::string> names_;                   // of the files, once they are being placed
 };
 
 /// The final name of what file() gives, wherever such a path stands in a text.

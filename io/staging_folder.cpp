@@ -1,12 +1,14 @@
 #include <freeflow/io/staging_folder.h>
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <new>
 #include <system_error>
@@ -27,12 +29,30 @@ std::string start_of_name(const std::string& name) {
   return ".freeflow-" + name.substr(0, most);
 }
 
+/// Unlocks at the end of a scope, also where memory ends before.
+struct Unlocking {
+  int lock;
+  ~Unlocking() {
+    if (lock >= 0) close(lock);
+  }
+};
+
+/// A folder with all that it holds. std::filesystem::remove_all ends the program where memory ends.
+void remove_tree(const char* path) {
+  const auto remove_one = [](const char* one, const struct stat*, int, FTW*) {
+    remove(one);
+    return 0;
+  };
+  nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 /// The lock goes before its file: NFS keeps a file that is open, and with it the folder.
 void remove_and_unlock(const fs::path& path, int lock) {
-  std::error_code ignored;
-  for (const char* part : {"old", "back", "new"}) fs::remove_all(path / part, ignored);
-  if (lock >= 0) close(lock);
-  fs::remove_all(path, ignored);
+  {
+    const Unlocking unlocking{lock};
+    for (const char* part : {"old", "back", "new"}) remove_tree((path / part).c_str());
+  }
+  remove_tree(path.c_str());
 }
 
 /// Whoever left this folder is gone, and its lock is ours.
@@ -110,6 +130,10 @@ bool StagingFolder::make(const fs::path& folder, const std::string& name) {
 }
 
 StagingFolder::~StagingFolder() {
+  if (left_) {
+    const Unlocking at_once{lock_};
+    return;
+  }
   try {
     remove_and_unlock(path_, lock_);
   } catch (const std::bad_alloc&) {  // the next run takes it for abandoned and clears it

@@ -18,6 +18,7 @@ class StagingFolder {
   /// same name that killed runs left: removed, or the move that they were in the middle of ended.
   /// Throws IoError, WriteError.
   StagingFolder(const std::filesystem::path& folder, const std::string& name);
+  /// Removes it with all that it holds.
   ~StagingFolder();
   StagingFolder(const StagingFolder&) = delete;
   StagingFolder& operator=(const StagingFolder&) = delete;
@@ -26,11 +27,15 @@ class StagingFolder {
   std::filesystem::path replaced() const { return path_ / "old"; }
   std::filesystem::path put_back() const { return path_ / "back"; }
 
+  /// Leaves it as a killed run would, to the next one of the same name.
+  void leave() { left_ = true; }
+
  private:
   bool make(const std::filesystem::path& folder, const std::string& name);
 
   std::filesystem::path path_;
   int lock_ = -1;
+  bool left_ = false;
 };
 
 /// Moves all that `from` holds into `to`, as far as that works.

@@ -8,10 +8,14 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <new>
+#include <set>
+#include <string>
 
 #include <freeflow/denoise/patch_search/patch_search.h>
 #include <freeflow/io/gzip_writer.h>
+#include <freeflow/io/output_set.h>
 #include <freeflow/regularize/smoother.h>
 #include <freeflow/similarity/correlation_ratio.h>
 #include <freeflow/similarity/joint_histogram/joint_histogram.h>
@@ -21,15 +25,17 @@
 
 namespace {
 std::atomic<bool> fails_in_regions = false;
+std::atomic<int> left = -1;  // allocations until all fail; negative: none does
 std::atomic<int> refused = 0;
 }  // namespace
 
 // Out of line, or g++ takes malloc and delete for a mismatch.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
-  if (fails_in_regions && omp_in_parallel()) {
+  if ((fails_in_regions && omp_in_parallel()) || left == 0) {
     ++refused;
     throw std::bad_alloc{};
   }
+  if (left > 0) --left;
   if (void* pointer = std::malloc(bytes ? bytes : 1)) return pointer;
   throw std::bad_alloc{};
 }
@@ -139,6 +145,62 @@ TEST(OutOfMemory, WhileAFileIsCompressed) {
   });
   EXPECT_FALSE(std::filesystem::exists(out + ".tmp"));
   std::filesystem::remove_all(folder);
+}
+
+namespace fs = std::filesystem;
+
+void write_text(const fs::path& path, const char* text) { std::ofstream(path) << text; }
+
+std::string text_in(const fs::path& path) {
+  std::string text;
+  std::ifstream(path) >> text;
+  return text;
+}
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder))
+    names.insert(entry.path().filename().string());
+  return names;
+}
+
+/// Takes back two files, one of which stands in the place of an older one, while all allocations
+/// but the first so many fail. Whether any did.
+bool undoing_fails(const fs::path& folder, bool placed, int allocations) {
+  auto outputs = std::make_unique<OutputSet>((folder / "s_").string());
+  write_text(outputs->file("before"), "new");
+  write_text(outputs->file("more"), "new");
+  if (placed) outputs->place();
+  left = allocations;
+  outputs.reset();
+  return left.exchange(-1) == 0;
+}
+
+TEST(OutOfMemory, WhileASetOfFilesIsUndone) {
+  const fs::path folder =
+      fs::temp_directory_path() / ("freeflow_undone_" + std::to_string(getpid()));
+  for (const bool placed : {false, true}) {
+    bool failed = true;
+    for (int allocations = 0; failed; ++allocations) {
+      ASSERT_LT(allocations, 1000);
+      fs::create_directory(folder);
+      write_text(folder / "s_before", "old");
+      failed = undoing_fails(folder, placed, allocations);
+      if (failed) {
+        const OutputSet next_run((folder / "s_").string());
+      }
+      const std::string before = text_in(folder / "s_before");
+      std::set<std::string> names = names_in(folder);
+      if (placed && failed) {  // either of the two states
+        EXPECT_TRUE(before == "old" || before == "new") << before;
+        names.erase("s_more");
+      } else {
+        EXPECT_EQ(before, "old");
+      }
+      EXPECT_EQ(names, std::set<std::string>{"s_before"});
+      fs::remove_all(folder);
+    }
+  }
 }
 
 }  // namespace
