@@ -48,7 +48,8 @@ def require_memory(array, name):
     if array.layout != sys.modules["torch"].strided:
         raise TypeError(f"{name} is a tensor of the layout {array.layout}: give its to_dense()")
     last = array.storage_offset() + sum((n - 1) * s for n, s in zip(array.shape, array.stride()))
-    if array.untyped_storage().nbytes() < (last + 1) * array.element_size():
+    storage = array.untyped_storage() if hasattr(array, "untyped_storage") else array.storage()  # before torch 2
+    if storage.nbytes() < (last + 1) * array.element_size():
         raise ValueError(f"{name} is a tensor whose memory has been freed")
 
 

@@ -92,8 +92,8 @@ class Image:
 
     @classmethod
     def channels(cls, array, affine_ras=None):
-        """The images of an array of shape (channels, i, j, k), such as a network's features, or of a nibabel, SimpleITK, ITK
-        or ANTsPy image with several values per voxel (4-D, RGB), which knows its place: a list for register()."""
+        """The images of an array of shape (channels, i, j, k), such as a network's features, or of a nibabel, SimpleITK, ITK,
+        ANTsPy, MONAI or TorchIO image with several values per voxel (4-D, RGB), which knows its place: a list for register()."""
         library = others.library_of(array)
         if library is None:
             array = _arrays.recognised(array, "array")
@@ -111,14 +111,14 @@ class Image:
         path = os.fspath(path)
         if path.lower().endswith((".nii", ".nii.gz")):
             array, affine, spacing = files.read_nifti_image(path)
-            image = cls._of_affine(array, affine, spacing, os.path.basename(path))
+            image = cls._of_affine(array, affine, os.path.basename(path), spacing)
         else:
             image = cls.of(files.read_by_others(path))
         image._path = os.path.abspath(path)
         return image
 
     @classmethod
-    def _of_affine(cls, array, affine, spacing, name):
+    def _of_affine(cls, array, affine, name, spacing=None):
         """The header's own voxel size in place of the columns' lengths where they agree: fewer roundings."""
         image = cls.__new__(cls)
         image.array, image._name = array, name
@@ -130,7 +130,7 @@ class Image:
 
     @classmethod
     def of(cls, given, name="image"):
-        """An Image of an Image, a path, a nibabel, SimpleITK, ITK or ANTsPy image, or an array (voxels of 1 mm)."""
+        """An Image of an Image, a path, a nibabel, SimpleITK, ITK, ANTsPy, MONAI or TorchIO image, or an array (voxels of 1 mm)."""
         if isinstance(given, cls):
             _arrays.require_memory(given.array, name)
             return given
@@ -146,14 +146,16 @@ class Image:
     @classmethod
     def _of_library(cls, given, library, name, channels=False):
         if library == "nibabel":
-            array, *place = others.of_nibabel(given, name, channels)
-            image = cls._of_affine(array, *place, name)
+            array, affine, spacing = others.of_nibabel(given, name, channels)
+            image = cls._of_affine(array, affine, name, spacing)
+        elif library in ("monai", "torchio"):
+            image = cls._of_affine(*others.of_tensor(given, library, name, channels), name)
         else:
             array, spacing, origin, direction = others.of_itk(given, library, name, channels)
             image = cls.__new__(cls)
             image.array, image._name = array, name
             image._set_placement(spacing, origin, _orthonormal(direction, name))
-        for volume in array if channels else [array]:
+        for volume in image.array if channels else [image.array]:
             _arrays.require_volume(volume, name)
         return image
 
@@ -199,6 +201,14 @@ class Image:
     def to_ants(self):
         """ANTsPy's image; a copy, of floats where ANTsPy lacks the type."""
         return others.to_ants(self.numpy(), self._placement)
+
+    def to_monai(self):
+        """monai.data.MetaTensor of shape (1, i, j, k); the voxels of a tensor stay where they are."""
+        return others.to_monai(self.array, self.affine_ras)
+
+    def to_torchio(self):
+        """torchio.ScalarImage; the voxels of a tensor stay where they are."""
+        return others.to_torchio(self.array, self.affine_ras)
 
     def write(self, path):
         """NIfTI (.nii, .nii.gz)."""

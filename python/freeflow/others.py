@@ -8,8 +8,14 @@ from . import _arrays, files
 
 
 def library_of(given):
-    """ "nibabel", "SimpleITK", "itk" or "ants", or None for anything else."""
-    for name, kind in (("nibabel", "spatialimages.SpatialImage"), ("SimpleITK", "Image"), ("ants", "core.ants_image.ANTsImage")):
+    """ "nibabel", "SimpleITK", "itk", "ants", "monai" or "torchio", or None for anything else."""
+    for name, kind in (
+        ("nibabel", "spatialimages.SpatialImage"),
+        ("SimpleITK", "Image"),
+        ("ants", "core.ants_image.ANTsImage"),
+        ("monai", "data.MetaTensor"),
+        ("torchio", "Image"),
+    ):
         found = sys.modules.get(name)
         for part in kind.split("."):
             found = getattr(found, part, None)
@@ -38,6 +44,25 @@ def of_nibabel(given, name, channels=False):
     return array, given.affine, given.header.get_zooms()[:3]
 
 
+def of_tensor(given, library, name, channels=False):
+    """(array, affine_ras) of MONAI's MetaTensor or an image of TorchIO: of shape (i, j, k), or (channel, i, j, k), as theirs are."""
+    array = _arrays.recognised(given.as_tensor() if library == "monai" else given.data, name)
+    affine = _arrays.to_numpy(given.affine)
+    if library == "monai" and given.meta.get("space") == "LPS":  # read by MONAI with affine_lps_to_ras=False
+        affine = np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine
+    if channels:
+        return (array if len(array.shape) > 3 else array[None]), affine
+    if len(array.shape) == 4:
+        _require_one_component(array.shape[0], name)
+        array = array[0]
+    return array, affine
+
+
+def _require_one_component(components, name):
+    if components != 1:
+        raise ValueError(f"{name} has {components} components per voxel; freeflow.Image.channels(...) makes a list of volumes of it")
+
+
 def of_itk(given, library, name, channels=False):
     """(array, spacing, origin_lps, direction_lps) of an image of SimpleITK, ITK or ANTsPy, which share a frame."""
     if library == "ants":
@@ -49,8 +74,8 @@ def of_itk(given, library, name, channels=False):
         place = given.GetSpacing(), given.GetOrigin(), given.GetDirection()
     if dimension != 3:
         raise ValueError(f"{name} has {dimension} dimensions, and a volume has 3")
-    if components != 1 and not channels:
-        raise ValueError(f"{name} has {components} components per voxel; freeflow.Image.channels(...) makes a list of volumes of it")
+    if not channels:
+        _require_one_component(components, name)
     array = _voxels(given, library)
     if array.dtype.kind not in "biuf":
         _arrays.refuse_dtype(array, name)
@@ -109,3 +134,27 @@ def to_ants(array, placement):
     array = files.storable(array)
     array = array if array.dtype in (np.uint8, np.uint16, np.uint32) else array.astype(np.float32)
     return ants.from_numpy(array, list(placement.origin_lps), list(placement.spacing), np.array(placement.direction_lps))
+
+
+def to_monai(array, affine_ras):
+    import torch
+    from monai.data import MetaTensor
+
+    return MetaTensor(_tensor(array)[None], affine=torch.from_numpy(affine_ras))
+
+
+def to_torchio(array, affine_ras):
+    import torchio
+
+    return torchio.ScalarImage(tensor=_tensor(array)[None], affine=affine_ras)
+
+
+def _tensor(array):
+    """A tensor stays where it is; of unsigned integers that not every torch has, the next larger signed ones."""
+    if _arrays.library_of(array) == "torch":
+        return array
+    import torch
+
+    array = files.storable(_arrays.to_numpy(array))
+    larger = {"uint16": np.int32, "uint32": np.int64}.get(array.dtype.name)
+    return torch.from_numpy(np.array(array, larger))

@@ -1,6 +1,7 @@
 """Transforms: where points of the fixed image's space lie in the moving image's."""
 
 import os
+import sys
 import warnings
 
 import numpy as np
@@ -93,7 +94,7 @@ class Transform:
                 f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
             )
         planes, affine, spacing = files.read_nifti_field(path)
-        where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, spacing, os.path.basename(path))
+        where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, os.path.basename(path), spacing)
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 
     def _then(self, other):
@@ -342,17 +343,24 @@ def _label_of(fill, array):
 
 def _numbered(array, background):
     """Labels as int32: themselves, or where they do not fit their places among the values. (numbers, values, background's)"""
-    if _arrays.library_of(array) == "numpy" and array.dtype.itemsize >= 4 and array.dtype != np.int32:
-        low, high = min(int(array.min()), background), max(int(array.max()), background)
-        if low < -(2**31) or high >= 2**31:
-            values = np.unique(np.append(array.ravel(order="K"), array.dtype.type(background)))
-            return np.searchsorted(values, array).astype(np.int32), values, int(np.searchsorted(values, background))
-    return array, None, background
+    library = _arrays.library_of(array)
+    wide = str(array.dtype) == "torch.int64" if library == "torch" else array.dtype.name in ("int64", "uint32", "uint64")
+    if not wide:
+        return array, None, background
+    low, high = min(int(array.min()), background), max(int(array.max()), background)
+    if -(2**31) <= low and high < 2**31:
+        return array, None, background
+    module = sys.modules[library]
+    if library == "torch":
+        values = module.cat([array.reshape(-1), array.new_full((1,), background)]).unique()
+        numbers = module.searchsorted(values, array.contiguous()).int()
+    else:
+        values = module.unique(module.append(array.ravel(order="K"), array.dtype.type(background)))
+        numbers = module.searchsorted(values, array).astype(np.int32)
+    return numbers, values, int((values == background).nonzero()[0][0])
 
 
 def _named(array, values, like):
-    if values is not None:
-        return values[array]
     if _arrays.library_of(like) == "torch":
-        return array.to(like.dtype)
-    return array.astype(like.dtype, copy=False)
+        return array.to(like.dtype) if values is None else values[array.long()]
+    return array.astype(like.dtype, copy=False) if values is None else values[array]

@@ -74,6 +74,67 @@ def test_antspy_images_have_their_place_and_go_back():
     )
 
 
+class Tensor(np.ndarray):
+    """What FreeFlow asks of MONAI's MetaTensor and, by `data`, of TorchIO's images, where these are not installed."""
+
+    data = property(lambda self: self.as_tensor())
+
+    def as_tensor(self):
+        return np.asarray(self)
+
+
+def tensor_of(library, array, affine, monkeypatch, **meta):
+    """An image of shape (channel, i, j, k) of "monai" or "torchio", or a stand-in's."""
+    try:
+        import torch
+
+        if library == "monai":
+            return pytest.importorskip("monai").data.MetaTensor(torch.from_numpy(array), affine=torch.from_numpy(affine), meta=meta)
+        return pytest.importorskip("torchio").ScalarImage(tensor=torch.from_numpy(array), affine=affine)
+    except (ImportError, pytest.skip.Exception):
+        monkeypatch.setitem(sys.modules, library, SimpleNamespace(data=SimpleNamespace(MetaTensor=Tensor), Image=Tensor))
+        made = array.view(Tensor)
+        made.affine, made.meta = affine, meta
+        return made
+
+
+@pytest.mark.parametrize("library", ["monai", "torchio"])
+def test_images_of_pytorch_libraries_have_their_place(library, monkeypatch):
+    fixed, moving = (np.ascontiguousarray(brain(s)) for s in (0, 1))
+    theirs, other = (tensor_of(library, a[None], TURNED, monkeypatch) for a in (fixed, moving))
+    assert same(freeflow.Image.of(theirs), fixed, TURNED)
+    ours = [freeflow.Image(a, TURNED) for a in (fixed, moving)]
+    bits = [freeflow.register(*pair, levels=1, iterations=2, device="cpu").transform.numpy() for pair in ((theirs, other), ours)]
+    assert np.array_equal(*bits)
+    two = tensor_of(library, np.stack([fixed, moving]), TURNED, monkeypatch)
+    assert all(same(image, a, TURNED) for image, a in zip(freeflow.Image.channels(two), (fixed, moving)))
+    with pytest.raises(ValueError, match=r"fixed has 2 components per voxel; freeflow.Image.channels"):
+        freeflow.register(two, other)
+    with pytest.raises(TypeError, match=r"knows its place: freeflow.Image.of"):
+        freeflow.Image(theirs, TURNED)
+
+
+def test_metatensors_of_three_axes_and_in_lps(monkeypatch):
+    with pytest.raises(TypeError, match="fixed has the dtype"):
+        freeflow.register(tensor_of("monai", np.zeros((4, 4, 4), np.complex64), TURNED, monkeypatch), brain(0))
+    array = np.ascontiguousarray(brain(0))
+    assert same(freeflow.Image.of(tensor_of("monai", array, TURNED, monkeypatch)), array, TURNED)
+    lps = tensor_of("monai", array[None], np.diag([-1.0, -1, 1, 1]) @ TURNED, monkeypatch, space="LPS")
+    assert same(freeflow.Image.of(lps), array, TURNED)
+
+
+def test_back_to_pytorch_libraries():
+    torch, monai, torchio = (pytest.importorskip(name) for name in ("torch", "monai", "torchio"))
+    tensor = torch.from_numpy(np.ascontiguousarray(brain(0)))
+    image = freeflow.Image(tensor, TURNED)
+    there = image.to_monai()
+    assert isinstance(there, monai.data.MetaTensor) and there.shape == (1, *tensor.shape) and there.data_ptr() == tensor.data_ptr()
+    assert same(freeflow.Image.of(there), brain(0), TURNED)
+    assert same(freeflow.Image.of(image.to_torchio()), brain(0), TURNED)
+    counts = freeflow.Image(np.full((4, 5, 6), 60000, np.uint16), TURNED)
+    assert counts.to_monai().dtype == torch.int32 and int(counts.to_torchio().data.max()) == 60000
+
+
 def test_channels_of_images_with_several_values_per_voxel(itk):
     rgb = RGB.astype(np.float32)
     theirs = itk.image_from_array(np.ascontiguousarray(rgb.transpose(2, 1, 0, 3)), is_vector=True)

@@ -138,6 +138,17 @@ def test_labels_take_any_fill_that_their_type_holds(kind, fill):
     assert out.dtype == np.dtype(kind) and (out[-5:] == fill).all() and np.array_equal(out[:-10], given[10:])
 
 
+@pytest.mark.parametrize("fill", [0, -(2**40)])
+def test_labels_of_tensors_may_be_as_large(fill):
+    torch = pytest.importorskip("torch")
+    given = np.where(labels(1) > 0, labels(1).astype(np.int64) + 2**40, 7)
+    tensor = torch.from_numpy(np.ascontiguousarray(given))
+    for by in ("nearest", "vote"):
+        out, expected = (chain().apply(freeflow.Image(a, AFFINE), interpolation=by, fill=fill) for a in (tensor, given))
+        assert out.array.dtype == torch.int64 and np.array_equal(out.numpy(), expected.numpy())
+        assert (expected.numpy() > 2**40).any()
+
+
 def test_vote_differs_from_nearest_at_edges_alone():
     image = freeflow.Image(labels(1), AFFINE)
     nearest, vote = (chain().apply(image, interpolation=i).numpy() for i in ("nearest", "vote"))
