@@ -49,7 +49,7 @@ def of_tensor(given, library, name, channels=False):
     array = _arrays.recognised(given.as_tensor() if library == "monai" else given.data, name)
     affine = _arrays.to_numpy(given.affine)
     if library == "monai" and given.meta.get("space") == "LPS":  # read by MONAI with affine_lps_to_ras=False
-        affine = np.diag([-1.0, -1.0, 1.0, 1.0]) @ affine
+        affine = affine * [[-1], [-1], [1], [1]]
     if channels:
         return (array if len(array.shape) > 3 else array[None]), affine
     if len(array.shape) == 4:

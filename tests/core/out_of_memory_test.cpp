@@ -1,4 +1,5 @@
-// An allocation that fails on a thread of an OpenMP region becomes an exception of the caller's.
+// An allocation that fails on a thread of an OpenMP region becomes an exception of the caller's;
+// one that fails while unfinished files are taken back leaves the rest to the next run.
 // This program replaces operator new, so it is one of its own.
 #include <gtest/gtest.h>
 #include <omp.h>
