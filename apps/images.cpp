@@ -53,6 +53,15 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
                      ", which counts as not measured; --background names another value");
 }
 
+/// Unless a background was named, which NaN may be.
+void fill_around_object(InputImage& image, std::vector<std::string>& warnings) {
+  if (image.intensities.background || !is_cut_out(image.voxels)) return;
+  image.intensities.cut_out = true;
+  warnings.push_back("'" + image.file +
+                     "' has NaN around its object, which counts as its background; "
+                     "--background nan says that it was not measured");
+}
+
 /// Where one of the two images alone ends in a plane within its grid, what lies beyond was not
 /// measured: nothing of the other one is there to be compared with. Unless a mask or a background
 /// says what counts.
@@ -178,7 +187,10 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   compare_sizes(inputs);
   check_intensities(o, inputs);
   for (auto* side : {&inputs.fixed, &inputs.moving})
-    for (InputImage& channel : *side) leave_padding_out(channel, inputs.warnings);
+    for (InputImage& channel : *side) {
+      leave_padding_out(channel, inputs.warnings);
+      fill_around_object(channel, inputs.warnings);
+    }
   leave_unmeasured_out(inputs, intensities.background.has_value());
   if (inputs.fixed_mask) keep_warnings(*inputs.fixed_mask);
   if (inputs.moving_mask) keep_warnings(*inputs.moving_mask);
@@ -200,7 +212,9 @@ RegistrationInputs Inputs::sizes() const {
 
 namespace {
 
-bool changes(const IntensityOptions& o) { return o.background || o.clip || o.measured; }
+bool changes(const IntensityOptions& o) {
+  return o.background || o.clip || o.measured || o.cut_out;
+}
 
 std::vector<Volume<float>> to_register(Context& ctx, const std::vector<InputImage>& channels) {
   std::vector<Volume<float>> volumes;

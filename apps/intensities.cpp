@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <freeflow/core/error.h>
+#include <freeflow/registration/levels/masked_background.h>
 
 namespace freeflow::apps {
 
@@ -71,7 +72,8 @@ std::optional<float> find_padding(const HostImage& image) {
 }
 
 bool holds(const HostImage& image, float value) {
-  return std::ranges::find(image.voxels, value) != image.voxels.end();
+  return std::ranges::any_of(
+      image.voxels, [&](float v) { return v == value || (std::isnan(value) && std::isnan(v)); });
 }
 
 bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip) {
@@ -79,7 +81,19 @@ bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip)
          std::ranges::none_of(image.voxels, [&](float v) { return v < clip.second; });
 }
 
+bool is_cut_out(const HostImage& image) {
+  return !masked_background(image.geometry.extent, image.voxels.data()).empty();
+}
+
 namespace {
+
+void fill_background(HostImage& image) {
+  const std::vector<std::uint8_t> outside =
+      masked_background(image.geometry.extent, image.voxels.data());
+  const float least = smallest_value(image);
+  for (std::size_t i = 0; i < outside.size(); ++i)
+    if (outside[i]) image.voxels[i] = least;
+}
 
 void keep_within(HostImage& image, const VoxelBox& box) {
   const Extent n = image.geometry.extent;
@@ -96,7 +110,8 @@ void keep_within(HostImage& image, const VoxelBox& box) {
 }  // namespace
 
 void prepare_intensities(HostImage& image, const IntensityOptions& options) {
-  const auto& [background, clip, measured] = options;
+  const auto& [background, clip, measured, cut_out] = options;
+  if (cut_out) fill_background(image);
   if (measured) keep_within(image, *measured);
   for (float& v : image.voxels) {
     if (background && v == *background)

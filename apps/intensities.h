@@ -11,9 +11,10 @@
 namespace freeflow::apps {
 
 struct IntensityOptions {
-  std::optional<float> background;              ///< voxels of this value have none
-  std::optional<std::pair<float, float>> clip;  ///< values beyond are cut to these
-  std::optional<VoxelBox> measured{};           ///< voxels beyond have none
+  std::optional<float> background{};              ///< voxels of this value have none
+  std::optional<std::pair<float, float>> clip{};  ///< values beyond are cut to these
+  std::optional<VoxelBox> measured{};             ///< voxels beyond have none
+  bool cut_out = false;  ///< what has no value around the object is its background
 };
 
 /// "LOW,HIGH". Throws InvalidArgument naming --clip.
@@ -32,8 +33,11 @@ bool holds(const HostImage& image, float value);
 /// Whether a clip leaves one value, as all voxels lie to one side of it.
 bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip);
 
-/// The voxels as a registration takes them: without the background and what was not measured (NaN),
-/// the others clipped.
+/// Whether NaN lies around an object (masked_background()).
+bool is_cut_out(const HostImage& image);
+
+/// The voxels as a registration takes them: around what was cut out the least value; without the
+/// background and what was not measured (NaN), the others clipped.
 void prepare_intensities(HostImage& image, const IntensityOptions& options);
 
 }  // namespace freeflow::apps

@@ -57,7 +57,7 @@ po::options_description common_options(CommonOptions& v) {
        "only moving voxels above 0.5 here count")  //
       ("background", po::value(&v.background)->value_name("V"),
        "voxels of this value count as not measured, in both images; CT's padding below -1500 is "
-       "found by itself")  //
+       "found by itself; nan: NaN around an object is not its background either")  //
       ("clip", po::value(&v.clip)->value_name("LOW,HIGH"),
        "intensities beyond are cut to these while registering, such as -1000,400 HU; the warped "
        "images keep theirs")  //
@@ -248,7 +248,7 @@ IntensityOptions intensity_options(const CommonOptions& o) {
     float value = 0;
     const char* const end = o.background.data() + o.background.size();
     const auto [next, error] = std::from_chars(o.background.data(), end, value);
-    require(error == std::errc() && next == end && std::isfinite(value),
+    require(error == std::errc() && next == end && !std::isinf(value),
             "--background '" + o.background + "' is not a number");
     intensities.background = value;
   }

@@ -31,7 +31,7 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
     HostImage image = read_image(file);
     if (subject.channels.empty()) subject.geometry = image.geometry;
     require_grid(file, image.geometry, first, subject.geometry);
-    prepare_intensities(image, {find_padding(image), {}});
+    prepare_intensities(image, {.background = find_padding(image), .cut_out = is_cut_out(image)});
     warnings.insert(warnings.end(), image.warnings.begin(), image.warnings.end());
     subject.channels.push_back(std::move(image.voxels));
   }

@@ -5,7 +5,7 @@ namespace freeflow::apps {
 namespace {
 
 Window window_of(const InputImage& image) {
-  const auto& [background, clip, measured] = image.intensities;
+  const auto& [background, clip, measured, cut_out] = image.intensities;
   if (clip && clip->first < clip->second) return {clip->first, clip->second};
   return robust_window(image.voxels.geometry.extent, image.voxels.voxels,
                        background ? &*background : nullptr);

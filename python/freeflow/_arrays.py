@@ -207,6 +207,23 @@ def padding(array):
     return least if alone and share >= 1e-3 else None
 
 
+def masked_background(array):
+    """What registration/levels/masked_background.h says of NaN around an object: where it is (a numpy array), or None."""
+    found = _native.masked_background(np.asfortranarray(to_numpy(_as_float32(array))))
+    return None if found is None else found.astype(bool)
+
+
+def filled(array, where):
+    """A copy with the smallest value there, where it lies."""
+    least = smallest(array)
+    if library_of(array) == "torch":
+        array, where = array.clone(), sys.modules["torch"].from_numpy(where).to(array.device)
+    else:
+        array, where = array.copy(order="K"), sys.modules[library_of(array)].asarray(where)
+    array[where] = least
+    return array
+
+
 def _as_float32(array):
     """Itself where it is."""
     if library_of(array) == "torch":

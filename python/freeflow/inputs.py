@@ -28,7 +28,9 @@ class Side:
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
         paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
-        self._seen = [self._seen_of(image, background, padding, clip) for image, padding in zip(self.images, paddings, strict=True)]
+        masked = [n > 0 and background is None for n in self.missing]
+        around = [_arrays.masked_background(i.array) if m else None for i, m in zip(self.images, masked, strict=True)]
+        self._seen = [self._seen_of(*found, background, clip) for found in zip(self.images, paddings, around, strict=True)]
         self.part = _arrays.measured_part(self.images[0].array)
         self.says_what_counts = mask is not None or background is not None or paddings[0] is not None
         self.voxels_in_mask = None
@@ -49,7 +51,12 @@ class Side:
         mask = None if self.mask is None else self.mask._volume(context)
         return _native.PreparedImage.make(context._native, channels, mask, self.name)
 
-    def _seen_of(self, image, background, padding, clip):
+    def _seen_of(self, image, padding, around, background, clip):
+        if around is not None:
+            image = Image._placed(_arrays.filled(image.array, around), image._placement, self.name)
+            self.warnings.append(
+                f"{self.name} has NaN around its object, which counts as its background; background=nan says that it was not measured"
+            )
         if padding is not None:
             background = padding
             self.warnings.append(

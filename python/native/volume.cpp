@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 
 #include <freeflow/python/native/arrays.h>
+#include <freeflow/registration/levels/masked_background.h>
 
 namespace nb = nanobind;
 
@@ -70,6 +71,22 @@ auto numpy(nb::handle self) {
   return Array(data, 3, shape.data(), owner, strides.data());
 }
 
+/// Of an image in Fortran order, in that order; None where nothing lies around an object.
+nb::object background_around(
+    const nb::ndarray<const float, nb::ndim<3>, nb::f_contig, nb::device::cpu>& image) {
+  const Extent n{int(image.shape(0)), int(image.shape(1)), int(image.shape(2))};
+  auto found = std::make_unique<std::vector<std::uint8_t>>(masked_background(n, image.data()));
+  if (found->empty()) return nb::none();
+  std::uint8_t* const data = found->data();
+  const nb::capsule owner(found.release(), [](void* p) noexcept {
+    delete static_cast<std::vector<std::uint8_t>*>(p);  // NOLINT(cppcoreguidelines-owning-memory)
+  });
+  const std::array<std::size_t, 3> shape{image.shape(0), image.shape(1), image.shape(2)};
+  const std::array<std::int64_t, 3> strides{1, n.x, std::int64_t(n.x) * n.y};
+  return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<3>>(data, 3, shape.data(), owner,
+                                                                    strides.data()));
+}
+
 template <class T>
 void bind(nb::module_& m, const char* name) {
   nb::class_<PyVolume<T>>(m, name)
@@ -113,6 +130,7 @@ void bind_volume(nb::module_& m) {
           nb::arg("other"));
   bind<float>(m, "Volume");
   bind<std::int32_t>(m, "LabelVolume");
+  m.def("masked_background", &background_around, nb::arg("image"));
 }
 
 }  // namespace freeflow::python

@@ -190,6 +190,21 @@ def test_padding_is_left_out_with_a_warning():
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_nan_around_an_object_is_its_background(order):
+    images = [brain(0), brain(1)]
+    kept = images[1] > 30
+    kept[15:22, : kept.shape[1] // 2] = False  # two halves
+    masked, filled = (np.where(kept, images[1], fill).astype("f4", order=order) for fill in (np.nan, images[1][kept].min()))
+    given = {"levels": 1, "iterations": 2, "device": "cpu"}
+    with pytest.warns(UserWarning, match="moving has NaN around its object, which counts as its background; background=nan"):
+        result = freeflow.register(images[0], masked, **given)
+    same = freeflow.register(images[0], filled, **given)
+    assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+    other = freeflow.register(images[0], masked, background=np.nan, **given)
+    assert not np.array_equal(result.transform.numpy(), other.transform.numpy())
+
+
 @pytest.mark.parametrize("kind", ["float32", "int16"])
 def test_half_an_image_is_not_measured_beyond_its_plane(kind):
     whole, half = (np.where(brain(s) > 10, brain(s), 0).astype(kind) for s in (0, 1))

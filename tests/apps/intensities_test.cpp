@@ -103,9 +103,43 @@ TEST_F(Intensities, ACircleOfPaddingIsSaidAndPullsNothing) {
   EXPECT_GT(*std::max_element(whole.voxels.begin(), whole.voxels.end()), 300);
 }
 
+TEST_F(Intensities, NaNAroundWhatWasCutOutCountsAsBackground) {
+  write("f.nii", {40, 40, 32}, truth(), 0);
+  write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 0);
+  HostImage masked = read_image((folder / "m.nii").string());
+  const Extent n = masked.geometry.extent;
+  for (int z = 0; z < n.z; ++z)  // leaves two halves with a gap between them
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        float& v = masked.voxels[n.offset(x, y, z)];
+        v = v > -950 && (std::abs(x - 20) > 3 || y > 20) ? v : NAN;
+      }
+  const auto write_masked = [&](const char* name) {
+    write_image((folder / name).string(), masked.geometry, masked.voxels, StoredType::float32, 1);
+  };
+  write_masked("nan.nii");
+  const float least = apps::smallest_value(masked);
+  for (float& v : masked.voxels) v = std::isnan(v) ? least : v;
+  write_masked("filled.nii");
+  const std::string call = linreg + " -f f.nii --dof 6 --search gradient ";
+  const Outcome found = run(call + "-m nan.nii -o nan_"),
+                same = run(call + "-m filled.nii -o fill_"),
+                named = run(call + "-m nan.nii -o named_ --background nan");
+  ASSERT_EQ(found.status, 0) << found.err;
+  const char* const said =
+      "'nan.nii' has NaN around its object, which counts as its background; "
+      "--background nan says that it was not measured";
+  EXPECT_NE(found.err.find(said), std::string::npos) << found.err;
+  const std::string transform = slurp(folder / "nan_0GenericAffine.mat");
+  EXPECT_EQ(transform, slurp(folder / "fill_0GenericAffine.mat"));
+  ASSERT_EQ(named.status, 0) << named.err;
+  EXPECT_EQ(named.err.find("around its object"), std::string::npos) << named.err;
+  EXPECT_NE(transform, slurp(folder / "named_0GenericAffine.mat"));
+}
+
 TEST_F(Intensities, BadWordsAreRefused) {
   write("f.nii", {20, 20, 20}, truth(), 0);
-  for (const char* wrong : {"--clip 5", "--clip 5,1", "--background air"})
+  for (const char* wrong : {"--clip 5", "--clip 5,1", "--background air", "--background inf"})
     expect_refusal(run(linreg + " -f f.nii -m f.nii -o out_ " + wrong), "is not");
 }
 
