@@ -74,7 +74,8 @@ void leave_unmeasured_out(Inputs& inputs, bool asked_background) {
   };
   Side fixed{inputs.fixed, inputs.fixed_mask, "--fixed-mask", {}},
       moving{inputs.moving, inputs.moving_mask, "--moving-mask", {}};
-  for (Side* side : {&fixed, &moving}) side->part = measured_part(side->channels[0].voxels);
+  for (Side* side : {&fixed, &moving})
+    side->part = measured_part(side->channels[0].voxels, side->channels[0].intensities.cut_out);
   if (asked_background || fixed.part.has_value() == moving.part.has_value()) return;
   const Side& one = fixed.part ? fixed : moving;
   if (one.mask || one.channels[0].intensities.background) return;

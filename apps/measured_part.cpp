@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -12,15 +13,21 @@ namespace {
 /// How many voxels of each slice across an axis hold something.
 using Profile = std::vector<std::int64_t>;
 
+/// What says that a voxel is background: its value, which may be NaN.
+struct Background {
+  float value;
+  bool operator()(float v) const { return v == value || (std::isnan(value) && !std::isfinite(v)); }
+};
+
 /// A side of the grid where something lies at a corner or in the middle is not empty.
-bool may_have_an_empty_side(const HostImage& image, float background) {
+bool may_have_an_empty_side(const HostImage& image, Background background) {
   const Extent n = image.geometry.extent;
   for (int axis = 0; axis < 3; ++axis)
     for (const int end : {0, n[axis] - 1}) {
       const std::array<int, 3> middle{n.x / 2, n.y / 2, n.z / 2};
       const auto is_empty = [&](std::array<int, 3> at) {
         at[std::size_t(axis)] = end;
-        return image.voxels[n.offset(at[0], at[1], at[2])] == background;
+        return background(image.voxels[n.offset(at[0], at[1], at[2])]);
       };
       if (is_empty(middle) && is_empty({0, 0, 0}) && is_empty({n.x - 1, n.y - 1, n.z - 1}))
         return true;
@@ -28,7 +35,7 @@ bool may_have_an_empty_side(const HostImage& image, float background) {
   return false;
 }
 
-std::array<Profile, 3> profiles(const HostImage& image, float background) {
+std::array<Profile, 3> profiles(const HostImage& image, Background background) {
   const Extent n = image.geometry.extent;
   const auto nx = std::size_t(n.x), ny = std::size_t(n.y), nz = std::size_t(n.z);
   std::vector<std::int32_t> columns(nx * nz), rows(ny * nz);
@@ -39,7 +46,7 @@ std::array<Profile, 3> profiles(const HostImage& image, float background) {
       const float* const v = image.voxels.data() + n.offset(0, y, int(z));
       std::int32_t sum = 0;
       for (std::size_t x = 0; x < nx; ++x) {
-        const std::int32_t holds = v[x] != background;
+        const std::int32_t holds = !background(v[x]);
         of_x[x] += holds;
         sum += holds;
       }
@@ -71,8 +78,9 @@ int plane_at(Iterator begin, Iterator end) {
 
 }  // namespace
 
-std::optional<VoxelBox> measured_part(const HostImage& image) {
-  const float background = image.voxels.front();
+std::optional<VoxelBox> measured_part(const HostImage& image, bool cut_out) {
+  const Background background{image.voxels.front()};
+  if (std::isnan(background.value) && !cut_out) return std::nullopt;
   if (!may_have_an_empty_side(image, background)) return std::nullopt;
   const Extent n = image.geometry.extent;
   VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};

@@ -30,8 +30,9 @@ class Side:
         paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
         masked = [n > 0 and background is None for n in self.missing]
         around = [_arrays.masked_background(i.array) if m else None for i, m in zip(self.images, masked, strict=True)]
-        self._seen = [self._seen_of(*found, background, clip) for found in zip(self.images, paddings, around, strict=True)]
-        self.part = _arrays.measured_part(self.images[0].array)
+        whole = [i if where is None else self._filled(i, where) for i, where in zip(self.images, around, strict=True)]
+        self._seen = [self._seen_of(*found, background, clip) for found in zip(whole, paddings, strict=True)]
+        self.part = _arrays.measured_part(whole[0].array)
         self.says_what_counts = mask is not None or background is not None or paddings[0] is not None
         self.voxels_in_mask = None
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
@@ -51,12 +52,13 @@ class Side:
         mask = None if self.mask is None else self.mask._volume(context)
         return _native.PreparedImage.make(context._native, channels, mask, self.name)
 
-    def _seen_of(self, image, padding, around, background, clip):
-        if around is not None:
-            image = Image._placed(_arrays.filled(image.array, around), image._placement, self.name)
-            self.warnings.append(
-                f"{self.name} has NaN around its object, which counts as its background; background=nan says that it was not measured"
-            )
+    def _filled(self, image, around):
+        self.warnings.append(
+            f"{self.name} has NaN around its object, which counts as its background; background=nan says that it was not measured"
+        )
+        return Image._placed(_arrays.filled(image.array, around), image._placement, self.name)
+
+    def _seen_of(self, image, padding, background, clip):
         if padding is not None:
             background = padding
             self.warnings.append(

@@ -54,6 +54,20 @@ TEST(MeasuredPart, IsBeforeThePlaneInWhichAnImageEnds) {
   EXPECT_EQ(words_of(*slab, grid), "16 to 25 of 44 along y");
 }
 
+TEST(MeasuredPart, OfWhatWasCutOutEndsWhereItsNaNBegins) {
+  HostImage half = head_where([](int x, int, int) { return x < 20; });
+  for (float& v : half.voxels) v = v > 0 ? v : NAN;
+  EXPECT_FALSE(measured_part(half).has_value());
+  const auto part = measured_part(half, true);
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(words_of(*part, grid), "0 to 19 of 40 along x");
+  apps::IntensityOptions options;
+  options.cut_out = apps::is_cut_out(half);
+  options.measured = part;
+  apps::prepare_intensities(half, options);
+  EXPECT_TRUE(std::isnan(half.voxels[grid.offset(20, 22, 18)])) << "beyond the plane";
+}
+
 TEST(MeasuredPart, IsNothingForBoxesRimsAndWhatHasNoBackground) {
   HostImage image = head_where(all);
   std::fill(image.voxels.begin(), image.voxels.end(), 0.0F);
