@@ -1,5 +1,6 @@
 #include <freeflow/registration/search/discrete_start.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <utility>
@@ -73,16 +74,20 @@ struct Lengths {
   double root_mean_square = 0, moving_parts = 0, largest = 0;  // mm
 };
 
-Lengths lengths_of(Context& ctx, const DisplacementField& u) {
+/// Of a displacement on cells of so many voxels.
+Lengths lengths_of(Context& ctx, const SearchImages& images, const DisplacementField& u,
+                   int width) {
   const std::size_t cells = u.extent().count();
-  const ReduceWorkspace work(ctx, cells, 2);
-  const Buffer<double> sums(ctx, 3);
+  const ReduceWorkspace work(ctx, cells, 3);
+  const Buffer<double> sums(ctx, 4);
   SquaredLength length{u.view(), {}};
   for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
-  reduce(ctx, cells, 2, LengthPowersBody{{}, length}, work, sums.data());
-  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 2);
+  LengthPowersBody powers{{}, length, images.channels[0].moving, {}, width};
+  std::copy_n(images.margin, 3, powers.margin);
+  reduce(ctx, cells, 3, powers, work, sums.data());
+  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 3);
   const std::vector<double> s = sums.to_host(ctx);
-  return {std::sqrt(s[0] / double(cells)), s[0] > 0 ? std::sqrt(s[1] / s[0]) : 0, std::sqrt(s[2])};
+  return {std::sqrt(s[0] / double(cells)), s[1] > 0 ? std::sqrt(s[2] / s[1]) : 0, std::sqrt(s[3])};
 }
 
 StartRecord measure(Context& ctx, const WorkingImages& images, const DisplacementField& u) {
@@ -103,7 +108,7 @@ StartRecord measure(Context& ctx, const WorkingImages& images, const Displacemen
     reduce(ctx, core.count(), 3, fit, work, sums.data() + 3 * c);
   }
   const std::vector<double> s = sums.to_host(ctx);
-  const Lengths lengths = lengths_of(ctx, u);
+  const Lengths lengths = lengths_of(ctx, both, u, fine_cell);
   StartRecord record;
   record.object_mm = images.object_mm();
   record.voxel_mm = images.voxel_mm().minCoeff();
@@ -166,7 +171,8 @@ DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& 
   u.make_consistent(ctx);
   // A rehearsal, which finds nothing, goes all the way.
   const bool still = options.only_large && !ctx.rehearses() &&
-                     lengths_of(ctx, u.forth).moving_parts < clearly * large * images.object_mm();
+                     lengths_of(ctx, images.images(), u.forth, coarse_cell).moving_parts <
+                         clearly * large * images.object_mm();
   if (still) {
     u.forth = resample(ctx, u.forth, images.cells(fine_cell));
   } else {

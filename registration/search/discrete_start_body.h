@@ -51,12 +51,27 @@ struct SquaredLength {
     return sum;
   }
 };
-/// Terms: the sum of the squares of the lengths, the sum of their fourth powers.
+/// Terms: the sum of the squares of the lengths; of cells in whose middle the moving image shows
+/// something where it lies, that sum and the sum of the fourth powers. Beyond its end no image says
+/// what moves.
 struct LengthPowersBody : SumBody {
   SquaredLength length;
+  VolumeView<const MindRecord> moving;
+  int margin[3], width;
+
+  FREEFLOW_HD bool has_counterpart(std::size_t i) const {
+    const Extent n = length.u.extent;
+    const int cell[] = {int(i % std::size_t(n.x)), int(i / std::size_t(n.x) % std::size_t(n.y)),
+                        int(i / (std::size_t(n.x) * std::size_t(n.y)))};
+    int at[3];
+    for (int a = 0; a < 3; ++a) at[a] = margin[a] + cell[a] * width + width / 2;
+    return search::record_at(moving, at[0], at[1], at[2]).present != 0;
+  }
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
     const double squared = length.of(i);
-    return term == 0 ? squared : squared * squared;
+    if (term == 0) return squared;
+    if (!has_counterpart(i)) return 0;
+    return term == 1 ? squared : squared * squared;
   }
 };
 struct LargestSquaredLengthBody : MaxBody {

@@ -109,6 +109,24 @@ TEST_P(StartSearch, FindsALargeWarpThatAGradientDoesNot) {
       << "levels that find less than the start has are left out";
 }
 
+TEST_P(StartSearch, WhatLiesBeyondTheMovingImageIsNoLargeMotion) {
+  const WarpedTexture t;
+  const int half = extent.x / 2;
+  Geometry cut = t.grid;
+  cut.extent.x = half;
+  const std::vector<float> part =
+      voxelwise(cut.extent, [&](int x, int y, int z) { return t.m[extent.offset(x, y, z)]; });
+  // The fixed image does not move where the moving one is, and shows it once more beyond its end.
+  const std::vector<float> twice = voxelwise(
+      extent, [&](int x, int y, int z) { return t.m[extent.offset(x < half ? x : x - 6, y, z)]; });
+  const DiscreteStart start =
+      discrete_start(ctx, Volume<float>(ctx, t.grid, twice), Volume<float>(ctx, cut, part),
+                     Eigen::Affine3d::Identity());
+  EXPECT_GT(start.record.largest_mm, 1.5 * 3) << "it is drawn onto the end";
+  EXPECT_LT(start.record.moving_parts_mm, 0.04 * start.record.object_mm);
+  EXPECT_FALSE(start.record.taken) << start.record.reason;
+}
+
 TEST_P(StartSearch, AirAroundTheObjectDoesNotHideItsMotion) {
   const Extent wide{112, 100, 84};
   const Geometry grid = plain_geometry(wide);
