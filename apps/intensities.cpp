@@ -54,21 +54,50 @@ float smallest_value(const HostImage& image) {
   return smallest_of(low.data(), low.size());
 }
 
-std::optional<float> find_padding(const HostImage& image) {
-  constexpr float padding_below = -1500, gap = 400;
-  constexpr double least_share = 1e-3;
-  constexpr float none = std::numeric_limits<float>::infinity();
-  const float least = smallest_value(image);
-  if (!(least < padding_below)) return std::nullopt;
-  float next = none;
+namespace {
+
+/// What is not of the least value.
+struct Others {
+  float least = std::numeric_limits<float>::infinity(), largest = -least;
   std::size_t count = 0;
+};
+
+Others others_than(float least, const HostImage& image) {
+  Others others;
   for (const float v : image.voxels) {
-    count += v == least;
-    next = v > least && v < next ? v : next;
+    if (!(v > least)) continue;  // NaN is not
+    ++others.count;
+    others.least = std::min(others.least, v);
+    others.largest = std::max(others.largest, v);
   }
-  const bool alone = next < none && next - least >= gap;
-  const bool frequent = double(count) >= least_share * double(image.voxels.size());
-  return alone && frequent ? std::optional(least) : std::nullopt;
+  return others;
+}
+
+bool leaves_a_field_of_view(float padding, const HostImage& image) {
+  std::vector<float> voxels = image.voxels;
+  std::ranges::replace(voxels, padding, std::numeric_limits<float>::quiet_NaN());
+  return masked_background(image.geometry.extent, voxels.data()).empty();
+}
+
+}  // namespace
+
+std::optional<float> find_padding(const HostImage& image) {
+  constexpr float padding_of_ct = -1500, gap_of_ct = 400, gap_share = 0.1f;
+  constexpr double least_share = 1e-3;
+  const float least = smallest_value(image);
+  const bool of_ct = least < padding_of_ct;
+  const auto is_between = [least](float v) { return v > least && v < 0; };  // CT soon has such
+  if (!(least < 0) || (!of_ct && std::ranges::any_of(image.voxels, is_between)))
+    return std::nullopt;
+  const auto count = double(std::ranges::count(image.voxels, least));
+  if (count < least_share * double(image.voxels.size())) return std::nullopt;
+  const Others others = others_than(least, image);
+  const float gap = others.least - least, range = others.largest - others.least;
+  if (others.count == 0) return std::nullopt;
+  const bool found =
+      of_ct ? gap >= gap_of_ct
+            : range > 0 && gap >= gap_share * range && leaves_a_field_of_view(least, image);
+  return found ? std::optional(least) : std::nullopt;
 }
 
 bool holds(const HostImage& image, float value) {

@@ -23,8 +23,10 @@ std::pair<float, float> parse_clip(const std::string& text);
 /// Of the voxels that have a value; infinite where none has.
 float smallest_value(const HostImage& image);
 
-/// The value that CT scanners and converters fill with what was not measured: the least one, below
-/// -1500, of a share of the voxels, 400 and more below all others. Nothing where there is none.
+/// The value that scanners, converters and resampling fill with what was not measured: the least
+/// one, of a share of the voxels, far below all others. In CT it lies below -1500 and by 400 and
+/// more below them; else it alone is negative, by a tenth of the others' range, and leaves a field
+/// of view (masked_background.h says what is none). Nothing where there is none.
 std::optional<float> find_padding(const HostImage& image);
 
 /// Whether a voxel has this value.

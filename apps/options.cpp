@@ -56,7 +56,7 @@ po::options_description common_options(CommonOptions& v) {
       ("moving-mask", po::value(&v.moving_mask)->value_name("FILE"),
        "only moving voxels above 0.5 here count")  //
       ("background", po::value(&v.background)->value_name("V"),
-       "voxels of this value count as not measured, in both images; CT's padding below -1500 is "
+       "voxels of this value count as not measured, in both images; padding far below all else is "
        "found by itself; nan: NaN around an object is not its background either")  //
       ("clip", po::value(&v.clip)->value_name("LOW,HIGH"),
        "intensities beyond are cut to these while registering, such as -1000,400 HU; the warped "

@@ -194,17 +194,24 @@ def _is_unsigned(array):
 
 
 def padding(array):
-    """What apps/intensities.h says of CT's padding: its value, or None. The array stays where it is."""
+    """What apps/intensities.h says of padding: its value, or None. The array stays where it is."""
     if _is_unsigned(array):
         return None
     least = np.float32(smallest(array))
-    if not least < -1500:
+    if not least < 0:
         return None
     array = _as_float32(array)
+    padded = array == float(least)
     others = array[array > float(least)]  # NaN is not
-    share = int((array == float(least)).sum()) / int(np.prod(tuple(array.shape)))
-    alone = 0 not in others.shape and np.float32(float(others.min())) - least >= 400
-    return least if alone and share >= 1e-3 else None
+    if int(padded.sum()) < 1e-3 * int(np.prod(tuple(array.shape))) or 0 in others.shape:
+        return None
+    low, high = np.float32(float(others.min())), np.float32(float(others.max()))
+    if least < -1500:
+        return least if low - least >= 400 else None
+    if not (low >= 0 and high > low and low - least >= np.float32(0.1) * (high - low)):
+        return None
+    without = np.where(to_numpy(padded), np.float32(np.nan), to_numpy(array))
+    return least if masked_background(without) is None else None
 
 
 def masked_background(array):

@@ -47,7 +47,7 @@ def register(
     similarity: "auto", "nmi", "mi", "cr", "ssd", "lncc", "mind", or a sum such as "lncc+0.3nmi"; default: the model's.
     fixed_mask, moving_mask: voxels above 0.5 count; on the grids of their images.
     init: where to start: "identity", "center" (the grids' middles meet), "moments" (centres of mass), or a Transform.
-    background: the value of voxels that were not measured; CT's padding below -1500 is found by itself. nan:
+    background: the value of voxels that were not measured; padding far below all else is found by itself. nan:
         NaN around an object is not its background either.
     clip: (low, high), to which intensities are cut while registering.
     interpolation: "linear" or "cubic", of the warped images.

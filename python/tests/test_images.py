@@ -190,6 +190,16 @@ def test_padding_is_left_out_with_a_warning():
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
 
 
+def test_a_negative_value_around_a_field_of_view_is_padding():
+    padded = np.full_like(brain(1), -1000)
+    padded[6:30, 5:] = np.maximum(brain(1), 0)[6:30, 5:]
+    given = {"levels": 1, "iterations": 2, "device": "cpu"}
+    with pytest.warns(UserWarning, match="moving is padded with -1000"):
+        found = freeflow.register(brain(0), padded, **given)
+    same = freeflow.register(brain(0), np.where(padded == -1000, np.nan, padded), **given)
+    assert np.array_equal(found.transform.numpy(), same.transform.numpy())
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_nan_around_an_object_is_its_background(order):
     images = [brain(0), brain(1)]

@@ -38,6 +38,31 @@ TEST(Padding, IsTheLeastValueFarBelowAllOthers) {
   EXPECT_FALSE(find_padding(image_of(mr)).has_value());
 }
 
+TEST(Padding, IsTheOnlyNegativeValueAroundAFieldOfView) {
+  constexpr Extent n{40, 40, 40};
+  const auto image_where = [&](float fill, const auto& inside) {
+    HostImage image;
+    image.geometry.extent = n;
+    for (int z = -20; z < 20; ++z)
+      for (int y = -20; y < 20; ++y)
+        for (int x = -20; x < 20; ++x)
+          image.voxels.push_back(inside(x, y, z) ? float(std::max(x, 0)) * 10 : fill);
+    return image;
+  };
+  const auto box = [](int x, int y, int z) {
+    return std::abs(x + y) < 16 && std::abs(x - y) < 18 && std::abs(z) < 12;
+  };
+  EXPECT_EQ(find_padding(image_where(-1000, box)), -1000.0f);
+  EXPECT_EQ(find_padding(image_where(-50, box)), -50.0f);
+  EXPECT_FALSE(find_padding(image_where(-10, box)).has_value()) << "too near";
+  EXPECT_FALSE(find_padding(image_where(0, box)).has_value()) << "background";
+  HostImage also = image_where(-1000, box);
+  also.voxels[n.offset(20, 20, 20)] = -1;
+  EXPECT_FALSE(find_padding(also).has_value()) << "other negative values";
+  const auto two_halves = [](int x, int y, int z) { return std::hypot(std::abs(x) - 9, y, z) < 9; };
+  EXPECT_FALSE(find_padding(image_where(-1000, two_halves)).has_value()) << "an object";
+}
+
 TEST(Padding, ClipWords) {
   EXPECT_EQ(apps::parse_clip("-1000,400"), (std::pair{-1000.0f, 400.0f}));
   for (const char* wrong : {"", "1", "1,", ",1", "2,1", "1,1", "a,b", "1,2,3", "nan,1", "0,inf"})
