@@ -186,7 +186,8 @@ TEST_F(Intensities, LengthsOfAnotherUnitAreDoubted) {
   write_image((folder / "m.nii").string(), micrometres.geometry, micrometres.voxels);
   const std::string quick = " -o out_ -s ssd --dof 6 --search gradient --levels 1 --iterations 2";
   for (const std::string moving : {"m.nii", "f.nii"}) {
-    const Outcome o = run(linreg + " -f f.nii -m " + moving + quick);
+    std::string call = linreg;
+    const Outcome o = run(call.append(" -f f.nii -m ").append(moving).append(quick));
     EXPECT_EQ(o.err.find("'f.nii' is 40 mm long and 'm.nii' 40000: are the lengths of "
                          "one header in another unit?") != std::string::npos,
               moving == "m.nii")
