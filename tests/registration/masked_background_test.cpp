@@ -1,6 +1,5 @@
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include <gtest/gtest.h>
 

@@ -26,12 +26,12 @@ class Harms(unittest.TestCase):
             made.append(harms.Side((voxels, affine), point[None]))
         return made
 
-    def brightest(self, side, sign=1):
+    def brightest(self, side):
         """LPS, the middle of what is brightest."""
         import harms
         import numpy as np
 
-        v = np.nan_to_num(sign * side.voxels, nan=-np.inf)
+        v = np.nan_to_num(side.voxels, nan=-np.inf)
         weight = np.where(v > v.max() - 30, v - v.max() + 30, 0)
         at = [np.sum(weight * g) / weight.sum() for g in np.indices(v.shape)]
         return (harms.LPS @ side.affine @ np.r_[at, 1])[:3]
