@@ -19,20 +19,21 @@ struct Background {
   bool operator()(float v) const { return v == value || (std::isnan(value) && !std::isfinite(v)); }
 };
 
-/// A side of the grid where something lies at a corner or in the middle is not empty.
-bool may_have_an_empty_side(const HostImage& image, Background background) {
+/// The value that fills a side of the grid, as far as two corners and the middle show; a side where
+/// they differ is not empty.
+std::optional<Background> background_of_a_side(const HostImage& image, bool may_be_nan) {
   const Extent n = image.geometry.extent;
-  for (int axis = 0; axis < 3; ++axis)
-    for (const int end : {0, n[axis] - 1}) {
-      const std::array<int, 3> middle{n.x / 2, n.y / 2, n.z / 2};
-      const auto is_empty = [&](std::array<int, 3> at) {
-        at[std::size_t(axis)] = end;
-        return background(image.voxels[n.offset(at[0], at[1], at[2])]);
-      };
-      if (is_empty(middle) && is_empty({0, 0, 0}) && is_empty({n.x - 1, n.y - 1, n.z - 1}))
-        return true;
+  const auto at = [&](std::array<int, 3> i) { return image.voxels[n.offset(i[0], i[1], i[2])]; };
+  for (std::size_t axis = 0; axis < 3; ++axis)
+    for (const int end : {0, n[int(axis)] - 1}) {
+      std::array<int, 3> first{0, 0, 0}, middle{n.x / 2, n.y / 2, n.z / 2},
+          last{n.x - 1, n.y - 1, n.z - 1};
+      first[axis] = middle[axis] = last[axis] = end;
+      const Background background{at(first)};
+      if (std::isnan(background.value) && !may_be_nan) continue;
+      if (background(at(middle)) && background(at(last))) return background;
     }
-  return false;
+  return std::nullopt;
 }
 
 std::array<Profile, 3> profiles(const HostImage& image, Background background) {
@@ -79,13 +80,12 @@ int plane_at(Iterator begin, Iterator end) {
 }  // namespace
 
 std::optional<VoxelBox> measured_part(const HostImage& image, bool cut_out) {
-  const Background background{image.voxels.front()};
-  if (std::isnan(background.value) && !cut_out) return std::nullopt;
-  if (!may_have_an_empty_side(image, background)) return std::nullopt;
+  const std::optional<Background> background = background_of_a_side(image, cut_out);
+  if (!background) return std::nullopt;
   const Extent n = image.geometry.extent;
   VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};
   int planes = 0;
-  const std::array<Profile, 3> found = profiles(image, background);
+  const std::array<Profile, 3> found = profiles(image, *background);
   for (std::size_t a = 0; a < 3; ++a) {
     box.begin[a] = plane_at(found[a].begin(), found[a].end());
     const int before_end = plane_at(found[a].rbegin(), found[a].rend());

@@ -255,7 +255,10 @@ def measured_part(array):
     """What apps/measured_part.h says of an image that ends in a plane within its grid: (begin, end) along each axis, or None. The array
     stays where it is."""
     array = _as_float32(array)
-    content = array != array[0, 0, 0]
+    background = _background_of_a_side(array)
+    if background is None:
+        return None
+    content = array != background
     part, planes = [], 0
     for axis in range(3):
         others = tuple(a for a in range(3) if a != axis)
@@ -264,6 +267,19 @@ def measured_part(array):
         planes += sum(end > 0 for end in ends)
         part.append((ends[0], len(counts) - ends[1]))
     return tuple(part) if 1 <= planes <= 2 else None
+
+
+def _background_of_a_side(array):
+    """The value that fills a side of the grid, as far as two corners and the middle show."""
+    for axis in range(3):
+        for end in (0, -1):
+            corners_and_middle = []
+            for at in ([0, 0, 0], [n // 2 for n in array.shape], [-1, -1, -1]):
+                at[axis] = end
+                corners_and_middle.append(float(array[tuple(at)]))
+            if len(set(corners_and_middle)) == 1:
+                return corners_and_middle[0]
+    return None
 
 
 def _plane_at(counts):

@@ -68,6 +68,16 @@ TEST(MeasuredPart, OfWhatWasCutOutEndsWhereItsNaNBegins) {
   EXPECT_TRUE(std::isnan(half.voxels[grid.offset(20, 22, 18)])) << "beyond the plane";
 }
 
+TEST(MeasuredPart, EndsWhereNoiseEndsToo) {
+  HostImage noisy = head_where(all);
+  for (std::size_t i = 0; i < noisy.voxels.size(); ++i)
+    noisy.voxels[i] +=
+        i >= std::size_t(grid.offset(0, 0, 22)) ? -noisy.voxels[i] : float(i * 7 % 31);
+  const auto part = measured_part(noisy);
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(words_of(*part, grid), "0 to 21 of 36 along z");
+}
+
 TEST(MeasuredPart, IsNothingForBoxesRimsAndWhatHasNoBackground) {
   HostImage image = head_where(all);
   std::fill(image.voxels.begin(), image.voxels.end(), 0.0F);
