@@ -89,7 +89,11 @@ class NonrigidRun : public RegistrationRun {
   NonrigidRun(const Program& program, const CommonOptions& common, const NonrigidModel& model,
               KeptImages* kept)
       : RegistrationRun(program, common, nonrigid_names(common), kept),
-        options_{model, parse_linear_model(common.linear), *parse_start(common.start)} {}
+        options_{model,
+                 parse_linear_model(common.linear),
+                 *parse_start(common.start),
+                 {},
+                 !program.found["levels"].defaulted()} {}
 
   std::function<void()> compute(Context& ctx, bool beside_others) override;
 

@@ -103,7 +103,8 @@ po::options_description common_options(CommonOptions& v) {
           "cr-border", po::value(&v.cr_border)->default_value(v.cr_border)->value_name("MM"),
           "cr: width over which voxels at the moving image's border count less; 0 for none")(
           "levels", number(v.levels)->value_name("N"),
-          "levels of the image pyramid")  //
+          "levels of the image pyramid; where it is not given, ffdreg and "
+          "fluidreg leave out those of few voxels")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
        "at most so many iterations, coarse to fine: one value or one per level; the default "
        "depends on the program")  //

@@ -34,7 +34,7 @@ std::optional<AtlasStatistic> parse_atlas_statistic(std::string_view name) {
 }
 
 void AtlasOptions::validate() const {
-  const RegistrationOptions registration{model, {}, StartKind::none, {}};
+  const RegistrationOptions registration{model, {}, StartKind::none, {}, true};
   registration.validate();
   const int levels = registration.levels().levels;
   require(!rounds.empty() && int(rounds.size()) <= most_resolutions && int(rounds.size()) <= levels,

@@ -83,7 +83,7 @@ DisplacementField TemplateBuilder::registered(const Position& p, PreparedImage& 
     DeviceSubject loaded = load(ctx_, cohort_.own()[k].subject, spacing_of(p.resolution));
     PreparedImage moving(std::move(loaded.channels), std::move(loaded.mask), "the subject");
     const DisplacementField start = deformation(k);
-    const RegistrationOptions options{model_of(p, k, start), {}, StartKind::none, {}};
+    const RegistrationOptions options{model_of(p, k, start), {}, StartKind::none, {}, true};
     StopObserver stop(observer_);
     RegistrationResult found = register_images(ctx_, fixed, moving, options, &stop);
     u = std::move(of_velocities_ ? found.velocity : found.displacement);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include <freeflow/registration/levels/pyramid.h>
 #include <freeflow/registration/levels/with_prepared.h>
 
 namespace freeflow {
@@ -86,7 +87,12 @@ int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) 
   return std::max(0, levels - enough);
 }
 
-/// A rehearsal runs all levels from the start: more than either way takes.
+// A rehearsal runs all levels from the start: more than any other way takes.
+
+void leave_out_levels(const Geometry& worked_on, LevelOptions& model) {
+  model.first_level = std::max(model.first_level, first_trusted_level(worked_on, model.levels));
+}
+
 void take_start(const Context& ctx, DiscreteStart& start, const Geometry& fixed,
                 LevelOptions& model) {
   if (start.displacement.empty()) return;
@@ -184,6 +190,7 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
             find_start(ctx, fixed, moving, nonrigid, options, observer);
         PreparedImage& worked = worked_on(ctx, fixed, nonrigid);
         if (start) take_start(ctx, *start, fixed.geometry(), nonrigid);
+        if (!options.every_level && !ctx.rehearses()) leave_out_levels(worked.geometry(), nonrigid);
         RegistrationResult result = run_model(ctx, worked, moving, nonrigid, observer);
         if (linear) result.overlap_before = linear->overlap_before;
         result.linear = std::move(linear);

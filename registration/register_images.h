@@ -34,6 +34,8 @@ struct RegistrationOptions {
   /// velocity, or keeps a velocity (symmetric flows, log-domain demons).
   StartKind start = StartKind::automatic;
   DiscreteStartOptions discrete_start = {};
+  /// Runs levels of few voxels, too (first_trusted_level).
+  bool every_level = false;
 
   /// Throws InvalidArgument with the field and its mend.
   void validate() const;
@@ -43,11 +45,12 @@ struct RegistrationOptions {
 /// Registers. The nonrigid model works on the fixed image's content (PreparedImage::content) and
 /// its displacement goes on beyond it with the values of its border, unless the model starts from a
 /// displacement or velocity of the caller's, keeps a velocity, or returns control points;
-/// register_flow and its like, called alone, work on the whole grid. Where no linear transform is
-/// better than the start the start is kept, and RegistrationResult::linear says so among its
-/// warnings. Fixed and moving may live on different grids; the context's device holds them. Throws
-/// InvalidArgument for unusable options, geometry or device, RegistrationError for images without
-/// content or overlap, DeviceError, and Cancelled when the observer asks.
+/// it leaves out levels of few voxels unless told to run every level. register_flow and its like,
+/// called alone, work on the whole grid and on all levels. Where no linear transform is better than
+/// the start the start is kept, and RegistrationResult::linear says so among its warnings. Fixed
+/// and moving may live on different grids; the context's device holds them. Throws InvalidArgument
+/// for unusable options, geometry or device, RegistrationError for images without content or
+/// overlap, DeviceError, and Cancelled when the observer asks.
 RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,
                                    const Volume<float>& moving,
                                    const RegistrationOptions& options = {}, const Masks& masks = {},

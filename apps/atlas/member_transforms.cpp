@@ -92,7 +92,8 @@ std::vector<std::string> member_suffixes(const AtlasCommand& command,
 
 void write_member_files(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
                         const std::vector<ListedSubject>& subjects, StateFolder& state) {
-  RegistrationOptions options{model, parse_linear_model(command.linear), StartKind::automatic, {}};
+  RegistrationOptions options{
+      model, parse_linear_model(command.linear), StartKind::automatic, {}, command.levels > 0};
   std::visit([&](LevelOptions& levels) { levels.with_inverse = command.transforms; },
              options.model);
   KeptImages kept;  // the template serves every subject

@@ -186,6 +186,7 @@ LinearOptions read_linear(const std::string& model, OptionReader& in) {
 RegistrationOptions registration_options(const std::string& model, const nb::dict& options) {
   OptionReader in(options);
   RegistrationOptions o = read_registration(model, in);
+  o.every_level = options.contains("levels");
   in.finish("model='" + model + "'");
   o.validate();
   return o;

@@ -39,6 +39,19 @@ std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
   return factors;
 }
 
+int first_trusted_level(const Geometry& fixed, int levels) {
+  const std::vector<Factors> factors = pyramid_factors(fixed, levels);
+  const auto trusted = [&](int level, int fewest_voxels) {
+    int long_axes = 0;
+    for (int a = 0; a < 3; ++a) long_axes += fixed.extent[a] / factors[level][a] >= fewest_voxels;
+    return long_axes >= 2;
+  };
+  for (const int fewest_voxels : {24, 15})
+    for (int level = 0; level + 1 < levels; ++level)
+      if (trusted(level, fewest_voxels)) return level;
+  return levels - 1;
+}
+
 std::vector<Factors> moving_pyramid_factors(const Geometry& moving, const Geometry& fixed,
                                             double moving_per_fixed, int levels) {
   std::vector<Factors> factors = pyramid_factors(moving, levels);

@@ -274,6 +274,18 @@ TEST(Pyramid, ThinVolumesKeepTheirSlices) {
   EXPECT_EQ(pyramid_factors(plain_geometry({20, 20, 20}), 4).front(), (Factors{2, 2, 2}));
 }
 
+TEST(Pyramid, RegistrationBeginsWhereTwoAxesHaveVoxelsEnough) {
+  EXPECT_EQ(first_trusted_level(plain_geometry({160, 192, 224}), 4), 0);  // 20x24x28
+  EXPECT_EQ(first_trusted_level(plain_geometry({160, 188, 224}), 4), 1);
+  EXPECT_EQ(first_trusted_level(plain_geometry({96, 6, 100}), 3), 0);
+  EXPECT_EQ(first_trusted_level(plain_geometry({95, 6, 100}), 3), 1);
+  EXPECT_EQ(first_trusted_level(plain_geometry({40, 30, 20}), 3), 1)
+      << "20x15x10 before the finest";
+  EXPECT_EQ(first_trusted_level(plain_geometry({40, 28, 20}), 3), 2);
+  EXPECT_EQ(first_trusted_level(plain_geometry({12, 14, 16}), 3), 2);
+  EXPECT_EQ(first_trusted_level(plain_geometry({12, 14, 16}), 1), 0);
+}
+
 TEST(Pyramid, AMovingImageOfLargerVoxelsIsNoCoarserThanTheLevel) {
   const Geometry fine = plain_geometry({180, 180, 180});
   Geometry coarse = plain_geometry({60, 60, 60});
