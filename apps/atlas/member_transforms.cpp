@@ -50,7 +50,7 @@ class WrittenFiles {
                const ContentKey& origin)
       : state_(state), prefix_(prefix), names_(std::move(names)), origin_(origin) {
     std::string of = "written";
-    for (const std::string& name : names_) of += ' ' + prefix + name;
+    for (const std::string& name : names_) of.append(" ").append(prefix).append(name);
     mark_ = derived_key(of, {});
   }
   bool there() const {
