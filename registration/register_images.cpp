@@ -87,12 +87,11 @@ int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) 
   return std::max(0, levels - enough);
 }
 
-// A rehearsal runs all levels from the start: more than any other way takes.
-
 void leave_out_levels(const Geometry& worked_on, LevelOptions& model) {
   model.first_level = std::max(model.first_level, first_trusted_level(worked_on, model.levels));
 }
 
+/// A rehearsal runs all levels from the start: more than any other way takes.
 void take_start(const Context& ctx, DiscreteStart& start, const Geometry& fixed,
                 LevelOptions& model) {
   if (start.displacement.empty()) return;

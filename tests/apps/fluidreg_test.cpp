@@ -179,6 +179,17 @@ TEST_F(Fluidreg, EveryModelMeasureAndSmootherFindsTheWarp) {
   }
 }
 
+TEST_F(Fluidreg, LeavesOutLevelsOfFewVoxelsUnlessAskedForThem) {
+  const auto levels = [&](const std::string& options) {
+    const Outcome o =
+        run(fluidreg + images + "-o a_ --outputs report --start none --iterations 1 " + options);
+    EXPECT_EQ(o.status, 0) << o.err;
+    return nlohmann::json::parse(slurp(folder / "a_report.json"))["levels"].size();
+  };
+  EXPECT_LT(levels(""), 4U);
+  EXPECT_EQ(levels("--levels 4"), 4U);
+}
+
 TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
   ASSERT_EQ(run(fluidreg + images + "-o a_ --linear rigid --levels 2 --iterations 20").status, 0);
   const std::string start = " --init a_1Warp.nii.gz --init a_0GenericAffine.mat ";
