@@ -59,7 +59,7 @@ class LinearRun {
       add_candidates(candidates, l, start, record);
       similarity_.prepare(ctx_, levels_[l].channels);
       LinearCost cost(ctx_, similarity_.measure(), levels_[l].fixed, levels_[l].moving);
-      refine(candidates, cost, l, record);
+      refine(candidates, start, cost, l, record);
       if (l + 1 == levels_.count()) finish(candidates.front(), start, cost, result, record);
       record.evaluations += cost.evaluations();
       record.seconds = seconds_since(level_start);
@@ -100,28 +100,55 @@ class LinearRun {
     }
   }
 
-  /// Descends from each candidate. Several, and any on the coarsest level, with few parameters;
-  /// coarse levels decide which go on.
-  void refine(std::vector<LinearCandidate>& candidates, LinearCost& cost, int l,
-              LevelRecord& record) {
+  /// Descends from each candidate. The coarsest two levels, with few parameters, decide which go
+  /// on; the finest, which of these it is.
+  void refine(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start,
+              LinearCost& cost, int l, LevelRecord& record) {
     const bool last = l + 1 == levels_.count();
-    if (l == 0 || candidates.size() > 1) {
+    if (l == 0 || (l == 1 && candidates.size() > 1)) {
       for (LinearCandidate& c : candidates) {
         Eigen::MatrixXd curvature;
         descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l,
                 std::min(record.max_iterations, 20), curvature, record, false);
       }
-      const double near_mm = 2 * levels_.spacing_mm(0);
-      candidates =
-          distinct(candidates, levels_.fixed_content().center, 8, near_mm, l == 0 && !last ? 3 : 1);
+      candidates = those_that_go_on(candidates, start, l == 0 && !last ? 3 : 1);
     }
-    if (candidates.size() > 1 || (l == 0 && !last)) return;
+    if (l == 0 && !last) return;
     const bool flirt = options_.search == LinearSearch::flirt;
     if (flirt && l == 1 && !last) return;
-    if (flirt && l == 2 && options_.model == LinearModel::affine)
-      descend(candidates.front(), LinearModel::scaled, cost, l, record.max_iterations, curvature_,
+    curvatures_.resize(candidates.size());
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (flirt && l == 2 && options_.model == LinearModel::affine)
+        descend(candidates[i], LinearModel::scaled, cost, l, record.max_iterations, curvatures_[i],
+                record);
+      descend(candidates[i], options_.model, cost, l, record.max_iterations, curvatures_[i],
               record);
-    descend(candidates.front(), options_.model, cost, l, record.max_iterations, curvature_, record);
+    }
+    const auto by_cost = [](const LinearCandidate& a, const LinearCandidate& b) {
+      return a.cost < b.cost;
+    };
+    if (last) candidates = {*std::min_element(candidates.begin(), candidates.end(), by_cost)};
+  }
+
+  /// The best, and beside them, where the search has turned them all far, the best of those that it
+  /// has not: a header's pose is seldom wrong, and coarse voxels can prefer another.
+  std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
+                                                const Eigen::Affine3d& start, std::size_t most) {
+    constexpr double far_turned = 45;
+    const Eigen::Vector3d& center = levels_.fixed_content().center;
+    const double near_mm = 2 * levels_.spacing_mm(0);
+    const auto as_given = [&](const LinearCandidate& c) {
+      return angle_between(c.world, start) < far_turned;
+    };
+    const std::vector<LinearCandidate> all =
+        distinct(candidates, center, 8, near_mm, candidates.size());
+    std::vector<LinearCandidate> kept(all.begin(),
+                                      all.begin() + std::ptrdiff_t(std::min(most, all.size())));
+    if (options_.search == LinearSearch::automatic &&
+        std::none_of(kept.begin(), kept.end(), as_given))
+      if (const auto given = std::find_if(all.begin(), all.end(), as_given); given != all.end())
+        kept.push_back(*given);
+    return kept;
   }
 
   void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
@@ -221,7 +248,7 @@ class LinearRun {
   LinearLevels levels_;
   OverlapGuard guard_;
   ChannelMeasure similarity_;
-  Eigen::MatrixXd curvature_;  // of the full model, carried from level to level
+  std::vector<Eigen::MatrixXd> curvatures_;  // of the full model, carried from level to level
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace freeflow {
 
 enum class LinearSearch {
   /// Overview: all rotations on the coarsest level, in batches; the best few and the start refined
-  /// by `gradient`.
+  /// by `gradient`. A turn of more than 45 degrees must match better than the best of less on the
+  /// finest level, too.
   /// Good when: nothing is known of the start. The default.
   automatic,
   /// Overview: descent along the gradient from the start, level by level: BFGS, for SSD

@@ -222,6 +222,28 @@ TEST_P(Linear, AnAlignedPairStaysAligned) {
   EXPECT_LT(p.error(run(ctx, p, {}).affine), 0.15);
 }
 
+TEST_P(Linear, CoarseVoxelsDoNotTurnWhatFineOnesShowToLieRight) {
+  // Large parts that match when turned by 180 degrees, and fine ones, which coarse voxels average
+  // away, that match as the images lie.
+  const Geometry g = centred({{64, 64, 40}, {1, 1, 1.5}});
+  const auto image = [&](double sign, const Eigen::Vector3d& shift) {
+    return sample_world(ctx, g, [&](const Eigen::Vector3d& at) {
+      const Eigen::Vector3d p = at - shift;
+      const double edge = 1 / (1 + std::exp(std::hypot(p.x(), p.y() / 1.2, p.z()) - 24));
+      const double turned = sign * (std::tanh(p.x() / 6) + std::tanh(p.y() / 8));
+      const double fine = std::sin(2.1 * p.x() + std::cos(0.3 * p.z())) * std::sin(2 * p.y());
+      return edge * (5 + 0.5 * turned + std::cos(p.norm() / 4) + 2.5 * fine);
+    });
+  };
+  const Eigen::Vector3d shift(1, -1, 1.5);
+  const Volume<float> fixed = image(1, {0, 0, 0}), moving = image(-1, shift);
+  LinearOptions o;
+  o.model = LinearModel::rigid;
+  const Eigen::Affine3d found = register_linear(ctx, fixed, moving, o).affine;
+  const Eigen::Vector3d edge(10, 15, -5);
+  EXPECT_LT((found * edge - edge - shift).norm(), 1);
+}
+
 TEST_P(Linear, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
   const Phantom p(transform({12, -8, 15}, {6, -9, 4}, {1.08, 0.93, 1.03}), true, 1.3);
   Context one({}, 1), three({}, 3);
