@@ -69,7 +69,7 @@ std::array<Profile, 3> profiles(const HostImage& image, Background background) {
 template <class Iterator>
 int plane_at(Iterator begin, Iterator end) {
   constexpr std::ptrdiff_t empty = 3;
-  constexpr double share = 0.6;
+  constexpr double share = 0.5;
   const double least = share * double(*std::max_element(begin, end));
   const Iterator first = std::find_if(begin, end, [](std::int64_t count) { return count > 0; });
   const bool plane = first - begin >= empty && end - first >= 2 && double(first[0]) >= least &&

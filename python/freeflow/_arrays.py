@@ -285,7 +285,7 @@ def _background_of_a_side(array):
 def _plane_at(counts):
     """The first slice that holds something, where the object ends there in a plane; else 0."""
     first = int(np.argmax(counts > 0))
-    plane = first >= 3 and len(counts) - first >= 2 and min(counts[first : first + 2]) >= 0.6 * counts.max()
+    plane = first >= 3 and len(counts) - first >= 2 and min(counts[first : first + 2]) >= 0.5 * counts.max()
     return first if plane else 0
 
 

@@ -74,20 +74,27 @@ struct Lengths {
   double root_mean_square = 0, moving_parts = 0, largest = 0;  // mm
 };
 
-/// Of a displacement on cells of so many voxels.
+/// Of a displacement on cells of so many voxels. What moves is what moves where either image shows
+/// something: beyond an image's end the search follows the other one alone.
 Lengths lengths_of(Context& ctx, const SearchImages& images, const DisplacementField& u,
                    int width) {
   const std::size_t cells = u.extent().count();
   const ReduceWorkspace work(ctx, cells, 3);
-  const Buffer<double> sums(ctx, 4);
+  const Buffer<double> sums(ctx, 7);
   SquaredLength length{u.view(), {}};
   for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
   LengthPowersBody powers{{}, length, images.channels[0].moving, {}, width};
   std::copy_n(images.margin, 3, powers.margin);
   reduce(ctx, cells, 3, powers, work, sums.data());
-  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 3);
+  powers.moving = images.channels[0].fixed;
+  reduce(ctx, cells, 3, powers, work, sums.data() + 3);
+  reduce(ctx, cells, 1, LargestSquaredLengthBody{{}, length}, work, sums.data() + 6);
   const std::vector<double> s = sums.to_host(ctx);
-  return {std::sqrt(s[0] / double(cells)), s[1] > 0 ? std::sqrt(s[2] / s[1]) : 0, std::sqrt(s[3])};
+  const auto moving_parts = [](double squares, double fourth_powers) {
+    return squares > 0 ? std::sqrt(fourth_powers / squares) : 0;
+  };
+  return {std::sqrt(s[0] / double(cells)),
+          std::min(moving_parts(s[1], s[2]), moving_parts(s[4], s[5])), std::sqrt(s[6])};
 }
 
 StartRecord measure(Context& ctx, const WorkingImages& images, const DisplacementField& u) {

@@ -9,7 +9,8 @@ struct StartRecord {
   bool taken = false;
   std::string reason;                              ///< a sentence
   double largest_mm = 0, root_mean_square_mm = 0;  ///< lengths of the displacement
-  /// sqrt(sum |u|^4 / sum |u|^2): the length of what moves, whatever lies still around it
+  /// sqrt(sum |u|^4 / sum |u|^2): the length of what moves, whatever lies still around it; where
+  /// the moving image shows something or where the fixed one does, whichever is less
   double moving_parts_mm = 0;
   /// cube root of the fixed image's volume, no side less than half of the longest, which lengths
   /// are judged by

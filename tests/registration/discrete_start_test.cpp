@@ -127,6 +127,23 @@ TEST_P(StartSearch, WhatLiesBeyondTheMovingImageIsNoLargeMotion) {
   EXPECT_FALSE(start.record.taken) << start.record.reason;
 }
 
+TEST_P(StartSearch, WhatLiesBeyondTheFixedMaskIsNoLargeMotion) {
+  const WarpedTexture t;
+  const int half = extent.x / 2;
+  // What the moving image has beyond the mask resembles what lies nine voxels within.
+  const std::vector<float> more = voxelwise(extent, [&](int x, int y, int z) {
+    return t.m[extent.offset(x < half + 3 ? x : x - 9, y, z)];
+  });
+  const Volume<float> mask(
+      ctx, t.grid, voxelwise(extent, [&](int x, int, int) { return x < half ? 1.0 : 0.0; }));
+  const DiscreteStart start =
+      discrete_start(ctx, Volume<float>(ctx, t.grid, t.m), Volume<float>(ctx, t.grid, more),
+                     Eigen::Affine3d::Identity(), {}, {&mask, nullptr});
+  EXPECT_GT(start.record.largest_mm, 1.5 * 3) << "it is drawn into the mask";
+  EXPECT_LT(start.record.moving_parts_mm, 0.04 * start.record.object_mm);
+  EXPECT_FALSE(start.record.taken) << start.record.reason;
+}
+
 TEST_P(StartSearch, AirAroundTheObjectDoesNotHideItsMotion) {
   const Extent wide{112, 100, 84};
   const Geometry grid = plain_geometry(wide);
