@@ -46,7 +46,7 @@ int first_trusted_level(const Geometry& fixed, int levels) {
     for (int a = 0; a < 3; ++a) long_axes += fixed.extent[a] / factors[level][a] >= fewest_voxels;
     return long_axes >= 2;
   };
-  for (const int fewest_voxels : {24, 15})
+  for (const int fewest_voxels : {33, 24, 15})
     for (int level = 0; level + 1 < levels; ++level)
       if (trusted(level, fewest_voxels)) return level;
   return levels - 1;

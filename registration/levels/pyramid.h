@@ -17,8 +17,8 @@ using Factors = std::array<int, 3>;
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels);
 
 /// The first level that a nonrigid registration can trust: on fewer voxels chance decides, and the
-/// levels after it keep what it did. Two of its axes have 24 voxels or more; 15, where that would
-/// leave the finest alone; and the finest, where none has.
+/// levels after it keep what it did. Two of its axes have 33 voxels or more; 24, or else 15, where
+/// that would leave the finest alone; and the finest, where none has.
 int first_trusted_level(const Geometry& fixed, int levels);
 
 /// Those of the moving image: of its own pyramid, but where its voxels are the larger ones no

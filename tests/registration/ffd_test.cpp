@@ -275,10 +275,12 @@ TEST(Pyramid, ThinVolumesKeepTheirSlices) {
 }
 
 TEST(Pyramid, RegistrationBeginsWhereTwoAxesHaveVoxelsEnough) {
-  EXPECT_EQ(first_trusted_level(plain_geometry({160, 192, 224}), 4), 0);  // 20x24x28
-  EXPECT_EQ(first_trusted_level(plain_geometry({160, 188, 224}), 4), 1);
-  EXPECT_EQ(first_trusted_level(plain_geometry({96, 6, 100}), 3), 0);
-  EXPECT_EQ(first_trusted_level(plain_geometry({95, 6, 100}), 3), 1);
+  EXPECT_EQ(first_trusted_level(plain_geometry({200, 264, 272}), 4), 0);  // 25x33x34
+  EXPECT_EQ(first_trusted_level(plain_geometry({200, 256, 272}), 4), 1);
+  EXPECT_EQ(first_trusted_level(plain_geometry({132, 6, 136}), 3), 0);
+  EXPECT_EQ(first_trusted_level(plain_geometry({131, 6, 136}), 3), 1);
+  EXPECT_EQ(first_trusted_level(plain_geometry({64, 48, 40}), 3), 1)
+      << "32x24x20 before the finest";
   EXPECT_EQ(first_trusted_level(plain_geometry({40, 30, 20}), 3), 1)
       << "20x15x10 before the finest";
   EXPECT_EQ(first_trusted_level(plain_geometry({40, 28, 20}), 3), 2);
