@@ -91,7 +91,9 @@ def zoom(random, fixed, moving):
 
 
 def stretch(random, fixed, moving):
-    moving.move(about(moving.center(), np.diag(np.exp(random.uniform(-0.18, 0.18, 3)))))
+    """Along the grid's axes: along others voxels would be sheared, which a qform cannot say."""
+    axes = moving.affine[:3, :3] / moving.spacing
+    moving.move(about(moving.center(), axes @ np.diag(np.exp(random.uniform(-0.18, 0.18, 3))) @ np.linalg.inv(axes)))
     return "stretch"
 
 
