@@ -130,22 +130,25 @@ class LinearRun {
     if (last) candidates = {*std::min_element(candidates.begin(), candidates.end(), by_cost)};
   }
 
-  /// The best, and beside them, where the search has turned them all far, the best of those that it
-  /// has not: a header's pose is seldom wrong, and coarse voxels can prefer another.
+  /// The best `least`, and all that few parameters on coarse voxels do not tell from the best. And
+  /// where all of these are turned far, the best of those that are not: a header's pose is seldom
+  /// wrong.
   std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
-                                                const Eigen::Affine3d& start, std::size_t most) {
-    constexpr double far_turned = 45;
+                                                const Eigen::Affine3d& start, std::size_t least) {
+    constexpr double far_turned = 45;  // degrees
+    constexpr double as_good = 0.01;   // of the measure's range
     const Eigen::Vector3d& center = levels_.fixed_content().center;
-    const double near_mm = 2 * levels_.spacing_mm(0);
+    const bool automatic = options_.search == LinearSearch::automatic;
+    const std::vector<LinearCandidate> all =
+        distinct(candidates, center, 8, 2 * levels_.spacing_mm(0), candidates.size());
+    const double enough = all[0].cost + as_good * similarity_.measure().range();
+    std::vector<LinearCandidate> kept;
+    for (const LinearCandidate& c : all)
+      if (kept.size() < least || (automatic && c.cost < enough)) kept.push_back(c);
     const auto as_given = [&](const LinearCandidate& c) {
       return angle_between(c.world, start) < far_turned;
     };
-    const std::vector<LinearCandidate> all =
-        distinct(candidates, center, 8, near_mm, candidates.size());
-    std::vector<LinearCandidate> kept(all.begin(),
-                                      all.begin() + std::ptrdiff_t(std::min(most, all.size())));
-    if (options_.search == LinearSearch::automatic &&
-        std::none_of(kept.begin(), kept.end(), as_given))
+    if (automatic && std::none_of(kept.begin(), kept.end(), as_given))
       if (const auto given = std::find_if(all.begin(), all.end(), as_given); given != all.end())
         kept.push_back(*given);
     return kept;

@@ -244,6 +244,30 @@ TEST_P(Linear, CoarseVoxelsDoNotTurnWhatFineOnesShowToLieRight) {
   EXPECT_LT((found * edge - edge - shift).norm(), 1);
 }
 
+TEST_P(Linear, FinePartsTellTurnsThatCoarseOnesDoNot) {
+  // Large parts that look the same after any quarter turn.
+  const Geometry g = centred({{64, 64, 40}, {1, 1, 1.5}});
+  const auto image = [&](double quarter_turns) {
+    const Eigen::AngleAxisd turn(quarter_turns * EIGEN_PI / 2, Eigen::Vector3d::UnitZ());
+    return sample_world(ctx, g, [&](const Eigen::Vector3d& at) {
+      const Eigen::Vector3d p = turn.inverse() * at;
+      const double edge = 1 / (1 + std::exp(p.norm() - 22));
+      const double large = std::cos(4 * std::atan2(p.y(), p.x())) + std::tanh(p.z() / 8);
+      const double fine = std::sin(2.3 * p.x() + std::cos(0.3 * p.z())) * std::sin(2.5 * p.y());
+      return edge * (5 + 0.3 * large + 2 * fine);
+    });
+  };
+  const Volume<float> fixed = image(0);
+  LinearOptions o;
+  o.model = LinearModel::rigid;
+  const Eigen::Vector3d edge(15, 10, -5);
+  for (const int turns : {1, 2, 3}) {
+    const Eigen::AngleAxisd truth(turns * EIGEN_PI / 2, Eigen::Vector3d::UnitZ());
+    const Eigen::Affine3d found = register_linear(ctx, fixed, image(turns), o).affine;
+    EXPECT_LT((found * edge - truth * edge).norm(), 1) << turns;
+  }
+}
+
 TEST_P(Linear, GivesTheSameBitsEveryTimeAndOnEveryDevice) {
   const Phantom p(transform({12, -8, 15}, {6, -9, 4}, {1.08, 0.93, 1.03}), true, 1.3);
   Context one({}, 1), three({}, 3);
