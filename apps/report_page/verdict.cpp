@@ -109,7 +109,8 @@ void judge_volumes(const ordered_json& report, std::vector<Finding>& findings) {
   Finding finding{Grade::good, "volumes change by factors of " + fixed_digits(*low, 2) + " to " +
                                    fixed_digits(*high, 2) + ", log-Jacobian's SD " +
                                    fixed_digits(*sd, 2)};
-  if (*sd > 0.5) {
+  constexpr double hardly_anatomy = 100;  // times; brains of two people: 40 in single voxels
+  if (*sd > 0.5 || *high > hardly_anatomy || *low < 1 / hardly_anatomy) {
     finding.grade = Grade::look;
     finding.text += ", which is much; see in the log-Jacobian map whether anatomy explains it";
   }

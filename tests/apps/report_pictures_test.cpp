@@ -251,6 +251,9 @@ TEST(VerdictOf, FollowsTheFigures) {
   EXPECT_EQ(judged("/similarity/after", 1.096).grade, Grade::look) << "an image with itself";
   EXPECT_EQ(judged("/similarity/after", 1.1001).grade, Grade::look);
   EXPECT_EQ(judged("/jacobian/sd_log", 0.6).grade, Grade::look);
+  EXPECT_EQ(judged("/jacobian/max", 50).grade, Grade::good);
+  EXPECT_EQ(judged("/jacobian/max", 367).grade, Grade::look);
+  EXPECT_EQ(judged("/jacobian/min", 0.009).grade, Grade::look);
   EXPECT_EQ(judged("/inverse_residual_voxels/mean", 0.2).grade, Grade::look);
   EXPECT_EQ(judged("/displacement_mm/max", 30).grade, Grade::look);
   EXPECT_EQ(judged("/displacement_mm/max", 0.001).grade, Grade::look);
