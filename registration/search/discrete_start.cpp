@@ -74,8 +74,9 @@ struct Lengths {
   double root_mean_square = 0, moving_parts = 0, largest = 0;  // mm
 };
 
-/// Of a displacement on cells of so many voxels. What moves is what moves where either image shows
-/// something: beyond an image's end the search follows the other one alone.
+/// Of a displacement on cells of so many voxels. Beyond an image's end the search follows the other
+/// one alone, so what moves is the lesser of what moves where the one and where the other shows
+/// something.
 Lengths lengths_of(Context& ctx, const SearchImages& images, const DisplacementField& u,
                    int width) {
   const std::size_t cells = u.extent().count();
