@@ -159,7 +159,8 @@ class LinearRun {
                bool candidate_is_alone = true) {
     const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
     const LinearParameters parameters(model, levels_.fixed_content().center, radius,
-                                      candidate.world);
+                                      candidate.world,
+                                      model == options_.model ? NotFree::dropped : NotFree::held);
     const SmoothCost smooth = cost.of(parameters, guard_);
     Eigen::VectorXd p = parameters.start();
     if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {

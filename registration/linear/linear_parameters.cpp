@@ -61,26 +61,35 @@ Eigen::Affine3d compose(const LinearDecomposition& parts, const Eigen::Vector3d&
 }
 
 LinearParameters::LinearParameters(LinearModel model, const Eigen::Vector3d& center,
-                                   double radius_mm, const Eigen::Affine3d& start)
+                                   double radius_mm, const Eigen::Affine3d& start, NotFree not_free)
     : model_(model), center_(center), radius_(radius_mm),
       start_(Eigen::VectorXd::Zero(int(model))) {
   const LinearDecomposition parts = decompose(start, center);
-  base_ = parts.rotation;
+  base_.rotation = parts.rotation;
   start_.segment<3>(3) = parts.translation;
   const Eigen::Vector3d log_scale = parts.scale.array().log();
-  if (model == LinearModel::similarity) start_[6] = radius_ * log_scale.mean();
-  if (count() >= int(LinearModel::scaled)) start_.segment<3>(6) = radius_ * log_scale;
-  if (model == LinearModel::affine) start_.segment<3>(9) = radius_ * parts.skew;
+  const double mean = model == LinearModel::similarity ? log_scale.mean() : 0;
+  const bool held = not_free == NotFree::held;
+  if (model == LinearModel::similarity) start_[6] = radius_ * mean;
+  if (count() >= int(LinearModel::scaled)) {
+    start_.segment<3>(6) = radius_ * log_scale;
+  } else if (held) {
+    base_.scale = (log_scale.array() - mean).exp();
+  }
+  if (model == LinearModel::affine) {
+    start_.segment<3>(9) = radius_ * parts.skew;
+  } else if (held) {
+    base_.skew = parts.skew;
+  }
 }
 
 Eigen::Affine3d LinearParameters::affine(const Eigen::VectorXd& p) const {
-  LinearDecomposition parts;
+  LinearDecomposition parts = base_;
   const Eigen::Vector3d w = p.head<3>() / radius_;
   const double angle = w.norm();
-  parts.rotation = base_;
-  if (angle > 0) parts.rotation = base_ * Eigen::AngleAxisd(angle, w / angle).toRotationMatrix();
+  if (angle > 0) parts.rotation *= Eigen::AngleAxisd(angle, w / angle).toRotationMatrix();
   parts.translation = p.segment<3>(3);
-  if (model_ == LinearModel::similarity) parts.scale.setConstant(std::exp(p[6] / radius_));
+  if (model_ == LinearModel::similarity) parts.scale *= std::exp(p[6] / radius_);
   if (count() >= int(LinearModel::scaled)) parts.scale = (p.segment<3>(6) / radius_).array().exp();
   if (model_ == LinearModel::affine) parts.skew = p.segment<3>(9) / radius_;
   return compose(parts, center_);

@@ -45,16 +45,22 @@ Eigen::Affine3d compose(const LinearDecomposition& parts, const Eigen::Vector3d&
 /// Derivative of the twelve entries of a 3x4 affine, row by row, with respect to the parameters.
 using LinearJacobian = Eigen::Matrix<double, 12, Eigen::Dynamic>;
 
+/// What becomes of the scales and skews of a start that are not free in the model.
+enum class NotFree {
+  dropped,  ///< every transform is of the model
+  held      ///< they stay as they are: a model of fewer parameters on the way to one of more
+};
+
 class LinearParameters {
  public:
   /// Parameters about `center` whose rotations start at that of `start`.
   LinearParameters(LinearModel model, const Eigen::Vector3d& center, double radius_mm,
-                   const Eigen::Affine3d& start);
+                   const Eigen::Affine3d& start, NotFree not_free = NotFree::dropped);
 
   int count() const { return int(model_); }
   double radius_mm() const { return radius_; }
-  /// The vector of `start`, or of the transform of this model nearest to it (what is not free in
-  /// the model is dropped).
+  /// The vector of `start`, or, where what is not free is dropped, of the transform of this model
+  /// nearest to it.
   const Eigen::VectorXd& start() const { return start_; }
   Eigen::Affine3d affine(const Eigen::VectorXd& p) const;
   LinearJacobian jacobian(const Eigen::VectorXd& p) const;
@@ -63,7 +69,7 @@ class LinearParameters {
   LinearModel model_;
   Eigen::Vector3d center_;
   double radius_;
-  Eigen::Matrix3d base_;
+  LinearDecomposition base_;  ///< what all transforms share: a rotation, and what is held
   Eigen::VectorXd start_;
 };
 

@@ -217,6 +217,15 @@ TEST_P(Linear, AlignsAPartOfTheHead) {
   EXPECT_LT(p.error(run(ctx, p, o).affine), 0.6);
 }
 
+TEST_P(Linear, AStretchToStartFromIsHeldWhereCoarseLevelsDoNotFreeIt) {
+  const Phantom p(transform({5, -4, 7}, {3, -4, 2}, {1.5, 0.7, 1}, {0.1, 0, 0}));
+  LinearOptions o;
+  o.initial = p.truth;
+  o.search = LinearSearch::gradient;
+  o.iterations = {20, 0, 0};  // the coarsest level's parameters are those of a similarity
+  EXPECT_LT(p.error(run(ctx, p, o).affine), 0.5);
+}
+
 TEST_P(Linear, AnAlignedPairStaysAligned) {
   const Phantom p(Eigen::Affine3d::Identity());
   EXPECT_LT(p.error(run(ctx, p, {}).affine), 0.15);
@@ -408,6 +417,11 @@ TEST(LinearParametersTest, StartIsTheNearestOfTheModelAndAUnitStepMovesTheEdgeBy
   const Eigen::Affine3d r = rigid.affine(rigid.start());
   EXPECT_TRUE((r.linear().transpose() * r.linear()).isIdentity(1e-12));
   EXPECT_TRUE((r * center).isApprox(a * center, 1e-12));
+  for (const LinearModel fewer :
+       {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled}) {
+    const LinearParameters held(fewer, center, 80, a, NotFree::held);
+    EXPECT_TRUE(held.affine(held.start()).isApprox(a, 1e-12)) << int(fewer);
+  }
   for (const int i : {0, 4}) {
     Eigen::VectorXd p = rigid.start();
     p[i] += 1;
