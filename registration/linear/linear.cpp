@@ -12,6 +12,7 @@
 #include <freeflow/registration/linear/linear_levels.h>
 #include <freeflow/registration/linear/powell.h>
 #include <freeflow/registration/linear/rotation_search.h>
+#include <freeflow/registration/linear/shared_structure.h>
 #include <freeflow/similarity/overlap.h>
 
 namespace freeflow {
@@ -34,10 +35,9 @@ class LinearRun {
         guard_(ctx, levels_[0].fixed, levels_[0].moving),
         similarity_(options.similarity, fixed.channels()) {
     const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
-    const std::vector<ChannelRanges> ranges =
-        channel_ranges(ctx, fixed, typical.fixed_steps, moving, typical.moving_steps);
-    for (std::size_t c = 0; c < ranges.size(); ++c)
-      similarity_.set_ranges(c, ranges[c].fixed, ranges[c].moving);
+    ranges_ = channel_ranges(ctx, fixed, typical.fixed_steps, moving, typical.moving_steps);
+    for (std::size_t c = 0; c < ranges_.size(); ++c)
+      similarity_.set_ranges(c, ranges_[c].fixed, ranges_[c].moving);
   }
 
   LinearResult run() {
@@ -101,7 +101,7 @@ class LinearRun {
   }
 
   /// Descends from each candidate. The coarsest two levels, with few parameters, decide which go
-  /// on; the finest, which of these it is.
+  /// on; after the finest one is chosen.
   void refine(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start,
               LinearCost& cost, int l, LevelRecord& record) {
     const bool last = l + 1 == levels_.count();
@@ -124,10 +124,31 @@ class LinearRun {
       descend(candidates[i], options_.model, cost, l, record.max_iterations, curvatures_[i],
               record);
     }
-    const auto by_cost = [](const LinearCandidate& a, const LinearCandidate& b) {
-      return a.cost < b.cost;
-    };
-    if (last) candidates = {*std::min_element(candidates.begin(), candidates.end(), by_cost)};
+    if (last) candidates = {chosen(candidates, record)};
+  }
+
+  /// The best; of the automatic search, where others lie far from it, the one under which the
+  /// images share most structure.
+  LinearCandidate chosen(std::vector<LinearCandidate> candidates, LevelRecord& record) {
+    std::stable_sort(
+        candidates.begin(), candidates.end(),
+        [](const LinearCandidate& a, const LinearCandidate& b) { return a.cost < b.cost; });
+    LinearCandidate best = candidates.front();
+    if (candidates.size() == 1 || options_.search != LinearSearch::automatic) return best;
+    const int level = std::min(1, levels_.count() - 1);  // finer, noise hides more structure
+    SharedStructure structure(ctx_, levels_[level], ranges_, weights_);
+    double most = structure.share(best.world);
+    for (const LinearCandidate& c : candidates) {
+      if (!std::isfinite(c.cost) || edge_movement(best.world, c.world) < levels_.spacing_mm(0))
+        continue;
+      const double share = structure.share(c.world);
+      ++record.evaluations;
+      if (share > most) {
+        best = c;
+        most = share;
+      }
+    }
+    return best;
   }
 
   /// The best `least`, and all that few parameters on coarse voxels do not tell from the best. And
@@ -252,6 +273,7 @@ class LinearRun {
   LinearLevels levels_;
   OverlapGuard guard_;
   ChannelMeasure similarity_;
+  std::vector<ChannelRanges> ranges_;
   std::vector<Eigen::MatrixXd> curvatures_;  // of the full model, carried from level to level
 };
 
