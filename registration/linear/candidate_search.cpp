@@ -54,7 +54,8 @@ double CandidateSearch::score(std::vector<LinearCandidate>& candidates, Candidat
     const std::vector<CandidateScore> scores =
         scorers_[k].score(ctx_, maps, sampling, smallest_overlap);
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      candidates[i].cost += weights_[k] * scores[i].cost;
+      const double information = std::max(0.0, -scores[i].cost - 1);
+      candidates[i].cost -= weights_[k] * information * scores[i].overlap;
       if (k == 0) largest = std::max(largest, scores[i].overlap);
     }
   }

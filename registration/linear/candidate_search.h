@@ -1,6 +1,7 @@
-// Private: tools of the coarse searches: candidates scored in batches on one level, by the mutual
-// information of a small histogram whatever the measure of the refinement, and moved by patterns of
-// steps.
+// Private: tools of the coarse searches: candidates scored in batches on one level, whatever the
+// measure of the refinement, and moved by patterns of steps. The score is the normalised mutual
+// information of a small histogram above that of strangers (NMI - 1) times the overlap: what the
+// images share, not how well the part fits that happens to overlap.
 #pragma once
 
 #include <vector>
@@ -34,12 +35,12 @@ struct PatternStep {
 
 class CandidateSearch {
  public:
-  /// weights: of the channels, whose information is added up.
+  /// weights: of the channels, whose scores are added up.
   CandidateSearch(Context& ctx, const LinearLevel& level, const std::vector<double>& weights,
                   const ContentExtent& content, LevelRecord& record);
 
-  /// Fills in the costs; 0 where the overlap is below the smallest. Returns the largest overlap, of
-  /// the first channel.
+  /// Fills in the costs, -1 to 0, the scores' negatives; 0 where the overlap is below the smallest.
+  /// Returns the largest overlap, of the first channel.
   double score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
                double smallest_overlap);
   /// All neighbours of a candidate about the object's centre.

@@ -111,7 +111,7 @@ class LinearRun {
         descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l,
                 std::min(record.max_iterations, 20), curvature, record, false);
       }
-      candidates = those_that_go_on(candidates, start, l == 0 && !last ? 3 : 1);
+      candidates = those_that_go_on(candidates, start, l, l == 0 && !last ? 3 : 1, record);
     }
     if (l == 0 && !last) return;
     const bool flirt = options_.search == LinearSearch::flirt;
@@ -127,51 +127,65 @@ class LinearRun {
     if (last) candidates = {chosen(candidates, record)};
   }
 
-  /// The best; of the automatic search, where others lie far from it, the one under which the
-  /// images share most structure.
-  LinearCandidate chosen(std::vector<LinearCandidate> candidates, LevelRecord& record) {
-    std::stable_sort(
-        candidates.begin(), candidates.end(),
-        [](const LinearCandidate& a, const LinearCandidate& b) { return a.cost < b.cost; });
-    LinearCandidate best = candidates.front();
-    if (candidates.size() == 1 || options_.search != LinearSearch::automatic) return best;
-    const int level = std::min(1, levels_.count() - 1);  // finer, noise hides more structure
-    SharedStructure structure(ctx_, levels_[level], ranges_, weights_);
-    double most = structure.share(best.world);
-    for (const LinearCandidate& c : candidates) {
-      if (!std::isfinite(c.cost) || edge_movement(best.world, c.world) < levels_.spacing_mm(0))
-        continue;
-      const double share = structure.share(c.world);
+  /// What is not told apart counts once, the better of the two.
+  std::vector<LinearCandidate> apart(const std::vector<LinearCandidate>& candidates) const {
+    return distinct(candidates, levels_.fixed_content().center, 8, 2 * levels_.spacing_mm(0),
+                    candidates.size());
+  }
+
+  /// The one under which the images share most structure, on level l or, as noise hides it on finer
+  /// ones, on the second; the first where none has a cost.
+  std::size_t most_alike(const std::vector<LinearCandidate>& candidates, int l,
+                         LevelRecord& record) {
+    SharedStructure structure(ctx_, levels_[std::min(l, 1)], ranges_, weights_);
+    std::size_t best = 0;
+    double most = -1;
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+      if (!std::isfinite(candidates[i].cost)) continue;
+      const double share = structure.share(candidates[i].world);
       ++record.evaluations;
-      if (share > most) {
-        best = c;
-        most = share;
-      }
+      if (share <= most) continue;
+      best = i;
+      most = share;
     }
     return best;
   }
 
-  /// The best `least`, and all that few parameters on coarse voxels do not tell from the best. And
-  /// where all of these are turned far, the best of those that are not: a header's pose is seldom
-  /// wrong.
+  /// Of the finest level's. By cost where they lie together and where another search was asked for.
+  LinearCandidate chosen(const std::vector<LinearCandidate>& candidates, LevelRecord& record) {
+    const std::vector<LinearCandidate> all = apart(candidates);
+    if (all.size() == 1 || options_.search != LinearSearch::automatic) return all[0];
+    return all[most_alike(all, levels_.count() - 1, record)];
+  }
+
+  /// The best `least`. Of the automatic search also all that few parameters on coarse voxels do not
+  /// tell from the best; the one that shares most structure; and where all of these are turned far,
+  /// the best of those that are not: a header's pose is seldom wrong.
   std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
-                                                const Eigen::Affine3d& start, std::size_t least) {
+                                                const Eigen::Affine3d& start, int l,
+                                                std::size_t least, LevelRecord& record) {
     constexpr double far_turned = 45;  // degrees
     constexpr double as_good = 0.01;   // of the measure's range
-    const Eigen::Vector3d& center = levels_.fixed_content().center;
     const bool automatic = options_.search == LinearSearch::automatic;
-    const std::vector<LinearCandidate> all =
-        distinct(candidates, center, 8, 2 * levels_.spacing_mm(0), candidates.size());
+    const std::vector<LinearCandidate> all = apart(candidates);
     const double enough = all[0].cost + as_good * similarity_.measure().range();
+    std::vector<bool> goes_on(all.size());
+    for (std::size_t i = 0; i < all.size(); ++i)
+      goes_on[i] = i < least || (automatic && all[i].cost < enough);
+    if (automatic && all.size() > 1) {
+      goes_on[most_alike(all, l, record)] = true;
+      std::optional<std::size_t> as_given;
+      bool any = false;
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        if (angle_between(all[i].world, start) >= far_turned) continue;
+        if (!as_given) as_given = i;
+        any = any || goes_on[i];
+      }
+      if (as_given && !any) goes_on[*as_given] = true;
+    }
     std::vector<LinearCandidate> kept;
-    for (const LinearCandidate& c : all)
-      if (kept.size() < least || (automatic && c.cost < enough)) kept.push_back(c);
-    const auto as_given = [&](const LinearCandidate& c) {
-      return angle_between(c.world, start) < far_turned;
-    };
-    if (automatic && std::none_of(kept.begin(), kept.end(), as_given))
-      if (const auto given = std::find_if(all.begin(), all.end(), as_given); given != all.end())
-        kept.push_back(*given);
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (goes_on[i]) kept.push_back(all[i]);
     return kept;
   }
 

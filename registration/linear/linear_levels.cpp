@@ -32,8 +32,10 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
     mass += w;
     first += w * x;
   });
-  if (!(mass > 0))
-    return {g.center(), 0.5 * (to_world.linear() * Eigen::Vector3d(n.x, n.y, n.z)).norm()};
+  if (!(mass > 0)) {  // as a rehearsal of the memory has it: an object half as wide as the grid
+    const double volume = double(n.x) * n.y * n.z * g.spacing.prod();
+    return {g.center(), 0.25 * std::cbrt(volume)};
+  }
   const Eigen::Vector3d middle = first / mass;
   sum_over([&](const Eigen::Vector3d& x, double w) {
     second += w * (to_world.linear() * (x - middle)).squaredNorm();
