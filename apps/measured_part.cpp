@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 namespace freeflow::apps {
@@ -65,16 +66,50 @@ std::array<Profile, 3> profiles(const HostImage& image, Background background) {
   return found;
 }
 
+constexpr std::ptrdiff_t empty = 3;  // slices beyond an end
+
 /// The first slice that holds something, where the object ends there in a plane; else 0.
 template <class Iterator>
 int plane_at(Iterator begin, Iterator end) {
-  constexpr std::ptrdiff_t empty = 3;
   constexpr double share = 0.5;
   const double least = share * double(*std::max_element(begin, end));
   const Iterator first = std::find_if(begin, end, [](std::int64_t count) { return count > 0; });
   const bool plane = first - begin >= empty && end - first >= 2 && double(first[0]) >= least &&
                      double(first[1]) >= least;
   return plane ? int(first - begin) : 0;
+}
+
+/// Solid ones are objects: the middle row of a field of view has many values.
+bool is_solid(const HostImage& image, const VoxelBox& box) {
+  const auto middle = [&](std::size_t a) { return (box.begin[a] + box.end[a]) / 2; };
+  const float* const row =
+      image.voxels.data() + image.geometry.extent.offset(0, middle(1), middle(2));
+  const std::ptrdiff_t same = std::count(row + box.begin[0], row + box.end[0], row[middle(0)]);
+  return 2 * same > box.end[0] - box.begin[0];
+}
+
+/// What differs from the background, where that fills a box within the grid.
+std::optional<VoxelBox> filled_box(const HostImage& image, const std::array<Profile, 3>& found) {
+  constexpr double filled = 0.85, least_share_of_grid = 0.1;
+  const Extent n = image.geometry.extent;
+  VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};
+  bool within = false;
+  for (std::size_t a = 0; a < 3; ++a) {
+    const auto holds = [](std::int64_t count) { return count > 0; };
+    const Profile& slices = found[a];
+    const auto before = std::find_if(slices.begin(), slices.end(), holds) - slices.begin(),
+               after = std::find_if(slices.rbegin(), slices.rend(), holds) - slices.rbegin();
+    box.begin[a] += int(before);
+    box.end[a] -= int(after);
+    within = within || before >= empty || after >= empty;
+  }
+  if (!within || box.empty()) return std::nullopt;
+  const double content = double(std::accumulate(found[0].begin(), found[0].end(), std::int64_t{0})),
+               volume = double(box.extent().count());
+  if (content < filled * volume || volume < least_share_of_grid * double(n.count()) ||
+      is_solid(image, box))
+    return std::nullopt;
+  return box;
 }
 
 }  // namespace
@@ -86,6 +121,7 @@ std::optional<VoxelBox> measured_part(const HostImage& image, bool cut_out) {
   VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};
   int planes = 0;
   const std::array<Profile, 3> found = profiles(image, *background);
+  if (const std::optional<VoxelBox> filled = filled_box(image, found)) return filled;
   for (std::size_t a = 0; a < 3; ++a) {
     box.begin[a] = plane_at(found[a].begin(), found[a].end());
     const int before_end = plane_at(found[a].rbegin(), found[a].rend());

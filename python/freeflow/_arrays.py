@@ -252,21 +252,43 @@ def as_seen(array, background, clip, name):
 
 
 def measured_part(array):
-    """What apps/measured_part.h says of an image that ends in a plane within its grid: (begin, end) along each axis, or None. The array
-    stays where it is."""
+    """What apps/measured_part.h says of an image that ends in a plane within its grid, or fills a box in it: (begin, end) along each axis,
+    or None. The array stays where it is."""
     array = _as_float32(array)
     background = _background_of_a_side(array)
     if background is None:
         return None
     content = array != background
-    part, planes = [], 0
+    profiles = []
     for axis in range(3):
         others = tuple(a for a in range(3) if a != axis)
-        counts = np.array([int(count) for count in content.sum(others).tolist()])
-        ends = [_plane_at(counts), _plane_at(counts[::-1])]
-        planes += sum(end > 0 for end in ends)
-        part.append((ends[0], len(counts) - ends[1]))
-    return tuple(part) if 1 <= planes <= 2 else None
+        profiles.append(np.array([int(count) for count in content.sum(others).tolist()]))
+    box = _filled_box(array, profiles)
+    if box:
+        return box
+    ends = [(_plane_at(counts), _plane_at(counts[::-1])) for counts in profiles]
+    planes = sum(end > 0 for both in ends for end in both)
+    return tuple((first, len(counts) - last) for (first, last), counts in zip(ends, profiles)) if 1 <= planes <= 2 else None
+
+
+_EMPTY = 3  # slices beyond an end
+
+
+def _filled_box(array, profiles):
+    """What differs from the background, where that fills a box of many values within the grid."""
+    filled, least_share_of_grid = 0.85, 0.1
+    if not profiles[0].any():
+        return None
+    box = [(int(held[0]), int(held[-1]) + 1) for held in map(np.flatnonzero, profiles)]
+    if all(begin < _EMPTY and n - end < _EMPTY for (begin, end), n in zip(box, array.shape)):
+        return None
+    volume = np.prod([end - begin for begin, end in box])
+    if profiles[0].sum() < filled * volume or volume < least_share_of_grid * np.prod(array.shape):
+        return None
+    x, y, z = ((begin + end) // 2 for begin, end in box)
+    row = array[box[0][0]:box[0][1], y, z]
+    solid = 2 * int((row == array[x, y, z]).sum()) > len(row)
+    return None if solid else tuple(box)
 
 
 def _background_of_a_side(array):
@@ -285,7 +307,7 @@ def _background_of_a_side(array):
 def _plane_at(counts):
     """The first slice that holds something, where the object ends there in a plane; else 0."""
     first = int(np.argmax(counts > 0))
-    plane = first >= 3 and len(counts) - first >= 2 and min(counts[first : first + 2]) >= 0.5 * counts.max()
+    plane = first >= _EMPTY and len(counts) - first >= 2 and min(counts[first : first + 2]) >= 0.5 * counts.max()
     return first if plane else 0
 
 

@@ -231,6 +231,20 @@ def test_half_an_image_is_not_measured_beyond_its_plane(kind):
     assert ["voxels_measured" in r.report["fixed"] for r in both] == [False, True]
 
 
+def test_a_field_of_view_on_a_larger_grid_is_what_was_measured():
+    """Neither a box of one value, which is an object."""
+    noisy = brain(1) + np.random.default_rng(3).uniform(1, 9, brain(1).shape)
+    whole, padded = (brain(0) + 1).astype("f4"), np.pad(noisy[:, 4:], [(5, 6), (0, 9), (4, 0)]).astype("f4")
+    with pytest.warns(UserWarning, match="moving ends in a plane within its grid: only its voxels 5 to "):
+        result = freeflow.register(whole, padded, levels=1, iterations=2, device="cpu")
+    missing = np.pad(noisy[:, 4:].astype("f4"), [(5, 6), (0, 9), (4, 0)], constant_values=np.nan)
+    same = freeflow.register(whole, missing, levels=1, iterations=2, background=-1, device="cpu")
+    assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+    solid = np.where(padded > 0, 5, 0).astype("f4")
+    result = freeflow.register(solid, padded, levels=1, iterations=2, device="cpu")
+    assert "voxels_measured" in result.report["moving"] and "voxels_measured" not in result.report["fixed"]
+
+
 def test_background_and_clip_are_of_what_float32_holds():
     """A value that float32 rounds is found in arrays of double, too; NaN stays."""
     images = [brain(s).astype("f8") for s in (0, 1)]

@@ -78,6 +78,31 @@ TEST(MeasuredPart, EndsWhereNoiseEndsToo) {
   EXPECT_EQ(words_of(*part, grid), "0 to 21 of 36 along z");
 }
 
+TEST(MeasuredPart, IsAFieldOfViewOnALargerGridAndNoBoxOfOneValue) {
+  HostImage image = head_where(all);
+  const auto fill = [&](const auto& value) {
+    for (int z = 0; z < grid.z; ++z)
+      for (int y = 0; y < grid.y; ++y)
+        for (int x = 0; x < grid.x; ++x) {
+          const bool within = x >= 8 && x < 32 && y >= 10 && y < 40 && z < 20;
+          image.voxels[grid.offset(x, y, z)] = within ? value(x, y, z) : 0.0F;
+        }
+  };
+  const auto textured = [](int x, int y, int z) { return float((7 * x + 5 * y + 3 * z) % 17); };
+  fill(textured);
+  const auto part = measured_part(image);
+  ASSERT_TRUE(part.has_value());
+  EXPECT_EQ(words_of(*part, grid),
+            "8 to 31 of 40 along x, 10 to 39 of 44 along y, 0 to 19 of 36 along z");
+  fill([](int, int, int) { return 5.0F; });
+  EXPECT_FALSE(measured_part(image).has_value()) << "an object";
+  fill(
+      [&](int x, int y, int z) { return std::hypot(x - 20, y - 25) < 11 ? textured(x, y, z) : 0; });
+  EXPECT_NE(words_of(measured_part(image).value_or(VoxelBox{{0, 0, 0}, {40, 44, 36}}), grid),
+            words_of(*part, grid))
+      << "a cylinder fills 79 %";
+}
+
 TEST(MeasuredPart, IsNothingForBoxesRimsAndWhatHasNoBackground) {
   HostImage image = head_where(all);
   std::fill(image.voxels.begin(), image.voxels.end(), 0.0F);
