@@ -43,7 +43,7 @@ CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level,
 }
 
 double CandidateSearch::score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
-                              double smallest_overlap) {
+                              double smallest_overlap, CandidateRank rank) {
   const IndexMaps between(level_.fixed.geometry(), level_.moving.geometry());
   std::vector<PointMap> maps;
   maps.reserve(candidates.size());
@@ -55,8 +55,11 @@ double CandidateSearch::score(std::vector<LinearCandidate>& candidates, Candidat
         scorers_[k].score(ctx_, maps, sampling, smallest_overlap);
     for (std::size_t i = 0; i < scores.size(); ++i) {
       const double information = std::max(0.0, -scores[i].cost - 1);
-      candidates[i].cost -= weights_[k] * information * scores[i].overlap;
-      if (k == 0) largest = std::max(largest, scores[i].overlap);
+      candidates[i].cost -=
+          weights_[k] * information * (rank == CandidateRank::shared ? scores[i].overlap : 1);
+      if (k > 0) continue;
+      candidates[i].overlap = scores[i].overlap;
+      largest = std::max(largest, scores[i].overlap);
     }
   }
   record_.evaluations += int(candidates.size());
@@ -67,7 +70,7 @@ std::vector<LinearCandidate> CandidateSearch::neighbours(const LinearCandidate& 
                                                          const PatternStep& step) const {
   const Eigen::Translation3d to(candidate.world * center_);
   const auto about = [&](const Eigen::Affine3d& change) {
-    return LinearCandidate{to * change * to.inverse() * candidate.world, 0};
+    return LinearCandidate{to * change * to.inverse() * candidate.world};
   };
   std::vector<LinearCandidate> result;
   for (const double sign : {-1.0, 1.0}) {
@@ -86,13 +89,14 @@ std::vector<LinearCandidate> CandidateSearch::neighbours(const LinearCandidate& 
 }
 
 void CandidateSearch::improve(std::vector<LinearCandidate>& candidates, const PatternStep& step,
-                              CandidateSampling sampling, double smallest_overlap) {
+                              CandidateSampling sampling, double smallest_overlap,
+                              CandidateRank rank) {
   std::vector<LinearCandidate> tried;
   for (const LinearCandidate& c : candidates) {
     const std::vector<LinearCandidate> own = neighbours(c, step);
     tried.insert(tried.end(), own.begin(), own.end());
   }
-  score(tried, sampling, smallest_overlap);
+  score(tried, sampling, smallest_overlap, rank);
   const std::size_t each = candidates.empty() ? 1 : tried.size() / candidates.size();
   for (std::size_t i = 0; i < tried.size(); ++i)
     if (LinearCandidate& own = candidates[i / each]; tried[i].cost < own.cost) own = tried[i];

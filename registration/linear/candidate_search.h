@@ -1,7 +1,6 @@
-// Private: tools of the coarse searches: candidates scored in batches on one level, whatever the
-// measure of the refinement, and moved by patterns of steps. The score is the normalised mutual
-// information of a small histogram above that of strangers (NMI - 1) times the overlap: what the
-// images share, not how well the part fits that happens to overlap.
+// Private: tools of the coarse searches: candidates scored in batches on one level, by the
+// normalised mutual information of a small histogram whatever the measure of the refinement, and
+// moved by patterns of steps.
 #pragma once
 
 #include <vector>
@@ -16,6 +15,14 @@ namespace freeflow {
 struct LinearCandidate {
   Eigen::Affine3d world = Eigen::Affine3d::Identity();
   double cost = 0;
+  double overlap = 0;  ///< where a CandidateSearch scored it
+};
+
+/// What a search asks for.
+enum class CandidateRank {
+  information,  ///< NMI - 1: how well the part fits that overlaps. Images of parts may overlap
+                ///< little
+  shared        ///< that times the overlap: a wrong pose may fit well in a small part
 };
 
 /// Angle between the rotations of two transforms, degrees.
@@ -39,16 +46,17 @@ class CandidateSearch {
   CandidateSearch(Context& ctx, const LinearLevel& level, const std::vector<double>& weights,
                   const ContentExtent& content, LevelRecord& record);
 
-  /// Fills in the costs, -1 to 0, the scores' negatives; 0 where the overlap is below the smallest.
-  /// Returns the largest overlap, of the first channel.
+  /// Fills in overlaps, of the first channel, and costs, -1 to 0, 0 where the overlap is below the
+  /// smallest. Returns the largest overlap.
   double score(std::vector<LinearCandidate>& candidates, CandidateSampling sampling,
-               double smallest_overlap);
+               double smallest_overlap, CandidateRank rank = CandidateRank::information);
   /// All neighbours of a candidate about the object's centre.
   std::vector<LinearCandidate> neighbours(const LinearCandidate& candidate,
                                           const PatternStep& step) const;
   /// Scores all candidates' neighbours in one go; each candidate becomes the best of its own.
   void improve(std::vector<LinearCandidate>& candidates, const PatternStep& step,
-               CandidateSampling sampling, double smallest_overlap);
+               CandidateSampling sampling, double smallest_overlap,
+               CandidateRank rank = CandidateRank::information);
 
  private:
   static constexpr int batch = 640;

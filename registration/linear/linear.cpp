@@ -48,7 +48,7 @@ class LinearRun {
     const Eigen::Affine3d start = as_model.affine(as_model.start());
     result.overlap_before = overlap(start);
     guard_.allow_for(guard_.overlap(start));
-    std::vector<LinearCandidate> candidates{{start, 0}};
+    std::vector<LinearCandidate> candidates{{start}};
     for (int l = 0; l < levels_.count(); ++l) {
       const auto level_start = Clock::now();
       LevelRecord record;
@@ -89,7 +89,7 @@ class LinearRun {
                       LevelRecord& record) {
     const SearchSetting setting{levels_, weights_, guard_, record, observer_};
     if (l == 0 && options_.search == LinearSearch::automatic) {
-      constexpr int wanted = 5;
+      constexpr int wanted = 3;
       for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted))
         candidates.push_back(c);
     }

@@ -39,7 +39,7 @@ class AboutCenters {
     Eigen::Affine3d world = Eigen::Affine3d::Identity();
     world.linear() = linear;
     world.translation() = to_ - linear * from_;
-    return {world, 0};
+    return {world};
   }
 
   Eigen::Vector3d from_, to_;
@@ -63,30 +63,40 @@ void stop_if_asked(Observer& observer) {
 
 std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting,
                                               const Eigen::Affine3d& start, int wanted) {
-  constexpr int grid = 600, beams = 16;
+  constexpr int grid = 600, beams = 12;
   const ContentExtent& content = setting.levels.fixed_content();
   const double radius = content.radius_mm;
   CandidateSearch search(ctx, setting.levels[0], setting.weights, content, setting.record);
   const AboutCenters about(setting.levels, start);
-  std::vector<LinearCandidate> all{{start, 0}, about.unturned()};
+  std::vector<LinearCandidate> all{{start}, about.unturned()};
   for (const Eigen::Matrix3d& rotation : spread_rotations(grid))
     all.push_back(about.turned(rotation));
   score_first(search, setting.guard, all, CandidateSampling::nearest);
-  // The start and its rotation keep a beam of their own whatever they score.
-  std::vector<LinearCandidate> beam = distinct(all, content.center, 15, 0.25 * radius, beams);
-  beam.insert(beam.begin(), all.begin(), all.begin() + 2);
-  search.score(beam, CandidateSampling::linear,
-               setting.guard.smallest());  // as their neighbours are
   const PatternStep steps[] = {{0.25 * radius, 18},
                                {0.25 * radius, 18},
                                {0.12 * radius, 10},
                                {0.12 * radius, 10},
                                {0.06 * radius, 5}};
-  for (const PatternStep& step : steps) {
-    stop_if_asked(setting.observer);
-    search.improve(beam, step, CandidateSampling::linear, setting.guard.smallest());
+  std::vector<LinearCandidate> found;
+  for (const CandidateRank rank : {CandidateRank::information, CandidateRank::shared}) {
+    if (rank == CandidateRank::shared)
+      for (LinearCandidate& c : all) c.cost *= c.overlap;
+    // The start and its rotation keep a beam of their own whatever they score.
+    std::vector<LinearCandidate> beam = distinct(all, content.center, 15, 0.25 * radius, beams);
+    beam.insert(beam.begin(), all.begin(), all.begin() + 2);
+    const double smallest = setting.guard.smallest();
+    search.score(beam, CandidateSampling::linear, smallest, rank);  // as their neighbours are
+    for (const PatternStep& step : steps) {
+      stop_if_asked(setting.observer);
+      search.improve(beam, step, CandidateSampling::linear, smallest, rank);
+    }
+    for (LinearCandidate& c :
+         distinct(beam, content.center, 20, 0.25 * radius, std::size_t(wanted))) {
+      c.cost = 0;  // of two ranks, which do not compare
+      found.push_back(c);
+    }
   }
-  return distinct(beam, content.center, 20, 0.25 * radius, std::size_t(wanted));
+  return distinct(found, content.center, 20, 0.25 * radius, found.size());
 }
 
 std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting,
@@ -119,7 +129,7 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
     stop_if_asked(setting.observer);
     search.improve(coarse, step, CandidateSampling::nearest, setting.guard.smallest());
   }
-  std::vector<LinearCandidate> fine{{start, 0}, about.unturned()};
+  std::vector<LinearCandidate> fine{{start}, about.unturned()};
   const int n = 360 / coarse_stride, m = 360 / fine_stride;
   const std::vector<Eigen::Matrix3d> fine_rotations = rotations(fine_stride),
                                      coarse_rotations = rotations(coarse_stride);
@@ -134,7 +144,7 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
         const Eigen::Translation3d to(coarse[near].world * content.center);
         const Eigen::Matrix3d turn =
             fine_rotations[std::size_t(i)] * coarse_rotations[near].transpose();
-        fine.push_back({to * Eigen::Affine3d(turn) * to.inverse() * coarse[near].world, 0});
+        fine.push_back({to * Eigen::Affine3d(turn) * to.inverse() * coarse[near].world});
       }
   stop_if_asked(setting.observer);
   search.score(fine, CandidateSampling::nearest, setting.guard.smallest());

@@ -20,8 +20,8 @@ struct SearchSetting {
 };
 
 /// The search of LinearSearch::automatic: the start, and about the centres of mass the start's
-/// rotation and a grid over all rotations; the best 16 move on by pattern search in rotation and
-/// translation. The most promising `wanted`, best first.
+/// rotation and a grid over all rotations; the best 12 by either rank move on by pattern search in
+/// rotation and translation. The most promising `wanted` of each, without a cost.
 std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting,
                                               const Eigen::Affine3d& start, int wanted);
 
