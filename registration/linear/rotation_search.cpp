@@ -140,7 +140,8 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
   for (int z = 0, i = 0; z < m; ++z)
     for (int y = 0; y < m; ++y)
       for (int x = 0; x < m; ++x, ++i) {
-        const std::size_t near = std::size_t((nearest(z) * n + nearest(y)) * n + nearest(x));
+        const int cell = (nearest(z) * n + nearest(y)) * n + nearest(x);
+        const auto near = std::size_t(cell);
         const Eigen::Translation3d to(coarse[near].world * content.center);
         const Eigen::Matrix3d turn =
             fine_rotations[std::size_t(i)] * coarse_rotations[near].transpose();
@@ -152,7 +153,8 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
 }
 
 std::vector<LinearCandidate> perturb_flirt(Context& ctx, const SearchSetting& setting, int level,
-                                           std::vector<LinearCandidate> candidates, bool rigid) {
+                                           const std::vector<LinearCandidate>& candidates,
+                                           bool rigid) {
   const ContentExtent& content = setting.levels.fixed_content();
   CandidateSearch search(ctx, setting.levels[level], setting.weights, content, setting.record);
   std::vector<LinearCandidate> all = candidates;

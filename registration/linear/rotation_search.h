@@ -34,6 +34,7 @@ std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& set
 /// Stage 2: the candidates and their ten neighbours (9 degrees, scales 0.8, 0.9, 1.1, 1.2) scored
 /// in one launch; the best as many.
 std::vector<LinearCandidate> perturb_flirt(Context& ctx, const SearchSetting& setting, int level,
-                                           std::vector<LinearCandidate> candidates, bool rigid);
+                                           const std::vector<LinearCandidate>& candidates,
+                                           bool rigid);
 
 }  // namespace freeflow
