@@ -32,7 +32,7 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
     mass += w;
     first += w * x;
   });
-  if (!(mass > 0)) {  // as a rehearsal of the memory has it: an object half as wide as the grid
+  if (!(mass > 0)) {  // so it is in a rehearsal of the memory
     const double volume = double(n.x) * n.y * n.z * g.spacing.prod();
     return {g.center(), 0.25 * std::cbrt(volume)};
   }

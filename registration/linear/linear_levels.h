@@ -44,8 +44,8 @@ class LinearLevels {
   ContentExtent fixed_content_, moving_content_;
 };
 
-/// Of an image as it is, on the host. Throws RegistrationError naming `what` when no voxel has a
-/// value.
+/// Of an image as it is, on the host; of one without contrast, an object half as wide as the grid
+/// in its middle. Throws RegistrationError naming `what` when no voxel has a value.
 ContentExtent content_extent(Context& ctx, const Volume<float>& image, const char* what);
 
 }  // namespace freeflow
