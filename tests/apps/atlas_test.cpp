@@ -13,7 +13,7 @@
 #include "atlas/known_group.h"
 
 namespace freeflow {
-namespace {
+namespace atlas_test {
 
 using namespace test;
 
@@ -414,5 +414,5 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   EXPECT_NE(without.err.find("'missing' is left out"), std::string::npos) << without.err;
 }
 
-}  // namespace
+}  // namespace atlas_test
 }  // namespace freeflow

@@ -11,7 +11,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace bids_test {
 
 using namespace test;
 using namespace apps;
@@ -320,5 +320,5 @@ TEST_F(Bids, UnusableNamesAreRefusedAndInputsProtected) {
                  "without an extension");
 }
 
-}  // namespace
+}  // namespace bids_test
 }  // namespace freeflow

@@ -8,7 +8,7 @@
 #include "support/warped_phantom.h"
 
 namespace freeflow {
-namespace {
+namespace channels_test {
 
 using namespace test;
 
@@ -201,5 +201,5 @@ TEST_F(Channels, WhatDoesNotBelongTogetherIsRefused) {
   EXPECT_NE(over.err.find("is also an input"), std::string::npos) << over.err;
 }
 
-}  // namespace
+}  // namespace channels_test
 }  // namespace freeflow

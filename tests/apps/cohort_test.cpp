@@ -7,7 +7,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace cohort_test {
 
 using namespace test;
 
@@ -269,5 +269,5 @@ TEST_F(Cohort, AnInterruptedRunLeavesNoSummaryOfAnEarlierOne) {
       << slurp(folder / "sums.tsv");
 }
 
-}  // namespace
+}  // namespace cohort_test
 }  // namespace freeflow

@@ -11,7 +11,7 @@
 #include "apps/ffdreg_test_support.h"
 
 namespace freeflow {
-namespace {
+namespace ffdreg_outputs_test {
 
 using namespace test;
 
@@ -155,5 +155,5 @@ TEST_F(Ffdreg, FieldsOfEverySecondVoxelServeAsWholeOnes) {
                  "linreg writes no field");
 }
 
-}  // namespace
+}  // namespace ffdreg_outputs_test
 }  // namespace freeflow

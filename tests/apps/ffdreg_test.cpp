@@ -13,7 +13,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace ffdreg_test {
 
 using namespace test;
 
@@ -324,5 +324,5 @@ TEST_F(Ffdreg, CtrlCLeavesNothing) {
   expect_refusal(o, "interrupted", 130);
 }
 
-}  // namespace
+}  // namespace ffdreg_test
 }  // namespace freeflow

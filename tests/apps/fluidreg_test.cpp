@@ -9,7 +9,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace fluidreg_test {
 
 using namespace test;
 
@@ -255,5 +255,5 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   EXPECT_NE(run(fluidreg + " --help all").out.find("--sigma-update"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace fluidreg_test
 }  // namespace freeflow

@@ -7,7 +7,7 @@
 #include "apps/program_test_support.h"
 
 namespace freeflow {
-namespace {
+namespace group_report_test {
 
 using namespace test;
 using nlohmann::json;
@@ -137,5 +137,5 @@ TEST(Rank, AProgramsRegistrationsAreComparedAmongThemselves) {
   EXPECT_LT(members[1].score, apps::GroupMember::outlier);
 }
 
-}  // namespace
+}  // namespace group_report_test
 }  // namespace freeflow

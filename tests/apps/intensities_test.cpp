@@ -9,7 +9,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace intensities_test {
 
 using namespace test;
 using apps::find_padding;
@@ -209,5 +209,5 @@ TEST_F(Intensities, ASlabIsRegisteredWhicheverImageItIs) {
     }
 }
 
-}  // namespace
+}  // namespace intensities_test
 }  // namespace freeflow

@@ -12,7 +12,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace linreg_test {
 
 using namespace test;
 
@@ -237,5 +237,5 @@ TEST_F(Linreg, IsTheFirstStageOfFfdreg) {
   EXPECT_TRUE((rigid.transpose() * rigid).isIdentity(1e-9));
 }
 
-}  // namespace
+}  // namespace linreg_test
 }  // namespace freeflow

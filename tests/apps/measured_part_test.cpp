@@ -7,7 +7,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace measured_part_test {
 
 using namespace test;
 using apps::measured_part;
@@ -175,5 +175,5 @@ TEST_F(HalfAHead, CountsAsItIsBesideAnotherHalfOrUnderAMask) {
   }
 }
 
-}  // namespace
+}  // namespace measured_part_test
 }  // namespace freeflow

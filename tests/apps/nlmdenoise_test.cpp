@@ -13,7 +13,7 @@
 #include "support/real_data.h"
 
 namespace freeflow {
-namespace {
+namespace nlmdenoise_test {
 
 using namespace test;
 using Eigen::Vector3d;
@@ -263,5 +263,5 @@ TEST_F(Nlmdenoise, RealDataSegmentationRunsWithDefaults) {
   EXPECT_EQ(report("a_")["input"]["kind"], "image");
 }
 
-}  // namespace
+}  // namespace nlmdenoise_test
 }  // namespace freeflow

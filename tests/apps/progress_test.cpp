@@ -6,7 +6,7 @@
 #include <apps/progress_line.h>
 #include <freeflow/core/error.h>
 
-namespace {
+namespace progress_test {
 
 using namespace freeflow;
 using namespace freeflow::apps;
@@ -106,4 +106,4 @@ TEST(Help, TakesNoOtherWord) {
   EXPECT_NE(help_of("ffdreg", {"s", "e"}, options, {}).find("--version"), std::string::npos);
 }
 
-}  // namespace
+}  // namespace progress_test

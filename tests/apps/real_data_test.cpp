@@ -16,7 +16,7 @@
 #include "support/real_data.h"
 
 namespace freeflow {
-namespace {
+namespace real_data_test {
 
 using namespace test;
 
@@ -181,5 +181,5 @@ TEST_F(RealData, ThinLiverVolumesReachTheirLandmarks) {
   }
 }
 
-}  // namespace
+}  // namespace real_data_test
 }  // namespace freeflow

@@ -10,7 +10,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace regtool_info_test {
 
 using namespace test;
 
@@ -158,5 +158,5 @@ TEST_F(RegtoolInfo, RefusesWithASentence) {
   expect_refusal(run(regtool + " info cut.nii"), "ends within its header");
 }
 
-}  // namespace
+}  // namespace regtool_info_test
 }  // namespace freeflow

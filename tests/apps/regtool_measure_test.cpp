@@ -13,7 +13,7 @@
 #include "support/real_data.h"
 
 namespace freeflow {
-namespace {
+namespace regtool_measure_test {
 
 using namespace test;
 using nlohmann::json;
@@ -259,5 +259,5 @@ TEST_F(RegtoolMeasureAndScore, AgreeOnRealLandmarksAndLabels) {
   EXPECT_EQ(expect_same(measured(lobes)["labels"], scored("labels " + lobes), 2e-4), 8);
 }
 
-}  // namespace
+}  // namespace regtool_measure_test
 }  // namespace freeflow

@@ -12,7 +12,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace regtool_points_test {
 
 using namespace test;
 
@@ -265,5 +265,5 @@ TEST_F(RegtoolPoints, RefusesUnusableCalls) {
     expect_refusal(points(from_to(name, "out.ply") + mesh), name);
 }
 
-}  // namespace
+}  // namespace regtool_points_test
 }  // namespace freeflow

@@ -12,7 +12,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace regtool_series_test {
 
 using namespace test;
 
@@ -261,5 +261,5 @@ TEST_F(RegtoolSeries, TransformsOfOtherProgramsAreTakenAsTheyAre) {
   for (std::size_t i = 0; i < ours.size(); ++i) ASSERT_NEAR(ours[i], theirs[i], 0.02);
 }
 
-}  // namespace
+}  // namespace regtool_series_test
 }  // namespace freeflow

@@ -14,7 +14,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace regtool_test {
 
 using namespace test;
 
@@ -251,5 +251,5 @@ TEST_F(Regtool, RefusesUnusableCalls) {
     EXPECT_EQ(run(regtool + command.append(" --help")).status, 0) << command;
 }
 
-}  // namespace
+}  // namespace regtool_test
 }  // namespace freeflow

@@ -7,7 +7,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace regtool_transforms_test {
 
 using namespace test;
 
@@ -140,5 +140,5 @@ TEST_F(ConvertIsNamed, NotWhereAnOptionGivesTheFixedImage) {
                      convert("s.txt", "itk --fixed FIXED"));
 }
 
-}  // namespace
+}  // namespace regtool_transforms_test
 }  // namespace freeflow

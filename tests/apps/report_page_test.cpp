@@ -11,7 +11,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace report_page_test {
 
 using namespace test;
 using nlohmann::ordered_json;
@@ -246,5 +246,5 @@ TEST_F(ReportPage, RefusesImagesThatLieElsewhereThanTheRuns) {
   EXPECT_EQ(run(call).status, 0);
 }
 
-}  // namespace
+}  // namespace report_page_test
 }  // namespace freeflow

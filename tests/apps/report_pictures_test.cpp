@@ -14,7 +14,7 @@
 #include "support/phantoms.h"
 
 namespace freeflow {
-namespace {
+namespace report_pictures_test {
 
 using namespace apps;
 using test::oblique_geometry;
@@ -293,5 +293,5 @@ TEST(VerdictOf, AMovingMaskIsNoLackOfOverlap) {
   EXPECT_EQ(verdict_of(r).grade, Grade::look);
 }
 
-}  // namespace
+}  // namespace report_pictures_test
 }  // namespace freeflow

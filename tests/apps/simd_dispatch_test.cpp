@@ -4,7 +4,7 @@
 #include "apps/ffdreg_test_support.h"
 
 namespace freeflow::test {
-namespace {
+namespace simd_dispatch_test {
 
 using SimdDispatch = Ffdreg;
 
@@ -35,5 +35,5 @@ TEST_F(SimdDispatch, Avx512ChangesNoBit) {
   }
 }
 
-}  // namespace
+}  // namespace simd_dispatch_test
 }  // namespace freeflow::test

@@ -2,7 +2,7 @@
 // how it was told to wait.
 #include "apps/program_test_support.h"
 
-namespace {
+namespace waiting_test {
 
 using freeflow::test::Outcome;
 
@@ -31,4 +31,4 @@ TEST_F(Waiting, TheUsersWordStands) {
   }
 }
 
-}  // namespace
+}  // namespace waiting_test
