@@ -2,6 +2,7 @@
 written, what stood there whole.   memory_test.py FOLDER_OF_PROGRAMS [unittest's arguments]"""
 import resource
 import sys
+import time
 import unittest
 from pathlib import Path
 
@@ -41,6 +42,18 @@ class Memory(unittest.TestCase):
             middle = (low + high) // 2
             low, high = (low, middle) if self.ending(words, middle)[0] == 0 else (middle, high)
         return high
+
+    def test_the_stack_is_taken_at_the_start(self):
+        # One that grows later ends the program by SIGSEGV where a limit leaves it nothing: within some 60 kB of sizes, which few tries meet.
+        # All programs start by the same function; what they use of the stack ends below 400 kB.
+        process = self.folder.start("linreg -f big.nii -m big2.nii -o out_ -q --threads 1")
+        largest = 0
+        while process.poll() is None:
+            status = (Path("/proc") / str(process.pid) / "status").read_text()
+            largest = max([largest, *(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmStk:"))])
+            time.sleep(0.001)
+        self.assertEqual(process.communicate()[1], b"")
+        self.assertGreaterEqual(largest, 1024)
 
     def test_any_size(self):
         seen = []
