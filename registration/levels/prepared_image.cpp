@@ -111,7 +111,8 @@ PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
     const Level& before = find(ctx, Steps(key.begin(), key.end() - 1));
     level->image = decimate(ctx, unmasked(ctx, before), key.back());
     if (has_mask())
-      level->mask = decimate(ctx, before.mask.empty() ? mask(ctx) : before.mask, key.back());
+      level->mask = decimate(ctx, before.mask.empty() ? inside(ctx, mask(ctx)) : before.mask.lend(),
+                             key.back());
   }
   if (has_mask()) {
     level->masked = unmasked(ctx, *level).clone(ctx);

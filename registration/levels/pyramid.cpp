@@ -62,13 +62,30 @@ std::vector<Factors> moving_pyramid_factors(const Geometry& moving, const Geomet
   return factors;
 }
 
-void apply_mask(Context& ctx, Volume<float>& image, const Volume<float>& mask) {
-  require_on_device(ctx, image, mask);
+namespace {
+
+Buffer<double> largest_of(Context& ctx, const Volume<float>& mask) {
   const ReduceWorkspace work(ctx, mask.extent().count(), 1);
-  const Buffer<double> largest(ctx, 1);
+  Buffer<double> largest(ctx, 1);
   reduce(ctx, mask.extent().count(), 1, LargestMaskBody{{}, mask.view().data}, work,
          largest.data());
-  for_each_voxel(ctx, image.extent(), MaskBody{image.view(), mask.view(), largest.data()});
+  return largest;
+}
+
+}  // namespace
+
+void apply_mask(Context& ctx, Volume<float>& image, const Volume<float>& mask) {
+  require_on_device(ctx, image, mask);
+  const Buffer<double> largest = largest_of(ctx, mask);
+  for_each_voxel(ctx, image.extent(), MaskBody{image.view(), {mask.view(), largest.data()}});
+}
+
+Volume<float> inside(Context& ctx, const Volume<float>& mask) {
+  require_on_device(ctx, mask);
+  const Buffer<double> largest = largest_of(ctx, mask);
+  Volume<float> out(ctx, mask.geometry());
+  for_each_voxel(ctx, out.extent(), InsideMaskBody{out.view(), {mask.view(), largest.data()}});
+  return out;
 }
 
 }  // namespace freeflow

@@ -6,6 +6,7 @@
 namespace freeflow {
 
 template void for_each_voxel(backend::Cuda, Extent, const MaskBody&);
+template void for_each_voxel(backend::Cuda, Extent, const InsideMaskBody&);
 template void reduce(backend::Cuda, std::size_t, int, const LargestMaskBody&, double*, double*);
 
 }  // namespace freeflow

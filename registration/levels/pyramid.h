@@ -34,4 +34,8 @@ Factors factors_towards(const Geometry& geometry, double spacing_mm);
 /// no voxel of the mask is above that, those that it covers best stay.
 void apply_mask(Context& ctx, Volume<float>& image, const Volume<float>& mask);
 
+/// 1 where a voxel of the mask counts, else 0: what the mask's levels are made of, as their
+/// averages say how much of a voxel lies inside.
+Volume<float> inside(Context& ctx, const Volume<float>& mask);
+
 }  // namespace freeflow

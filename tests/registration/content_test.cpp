@@ -2,6 +2,7 @@
 #include <freeflow/registration/levels/content_box.h>
 
 #include <array>
+#include <cstring>
 #include <limits>
 
 #include "support/devices.h"
@@ -42,6 +43,31 @@ TEST_P(Content, BoxIsThatOfWhatIsNotBackground) {
   v[0] = nan;  // masked there, so that the background counts where it is not
   box = box_of(v);
   EXPECT_EQ(box.extent(), g.extent);
+}
+
+TEST_P(Content, OfAMaskOnlyWhatIsAboveAHalfCounts) {
+  const Geometry g = oblique_geometry({24, 20, 22});
+  const std::vector<float> image = random_values(g.extent.count(), 5);
+  const auto levels = [&](float inside, float outside) {
+    std::vector<float> mask(image.size());
+    for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = i % 24 < 11 ? inside : outside;
+    PreparedImage prepared(Volume<float>(ctx, g, image), Volume<float>(ctx, g, mask));
+    std::vector<float> values = prepared.level(ctx, {}).to_host(ctx);
+    for (const auto& steps :
+         {std::vector{Factors{2, 2, 2}}, std::vector{Factors{2, 2, 2}, Factors{2, 1, 2}}}) {
+      const std::vector<float> level = prepared.level(ctx, steps).to_host(ctx);
+      values.insert(values.end(), level.begin(), level.end());
+    }
+    return values;
+  };
+  const auto same = [](const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), 4 * a.size()) == 0;
+  };
+  const std::vector<float> plain = levels(1, 0);
+  EXPECT_TRUE(same(levels(255, 0), plain));
+  EXPECT_TRUE(same(levels(1, nan), plain));
+  EXPECT_TRUE(same(levels(0.6f, 0.4f), plain)) << "probabilities";
+  EXPECT_TRUE(same(levels(17, -3), plain));
 }
 
 TEST_P(Content, ACropKeepsItsPlaceInTheWorld) {
