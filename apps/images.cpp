@@ -62,28 +62,26 @@ void fill_around_object(InputImage& image, std::vector<std::string>& warnings) {
                      "--background nan says that it was not measured");
 }
 
-/// Where one of the two images alone ends in a plane within its grid, what lies beyond was not
-/// measured: nothing of the other one is there to be compared with. Unless a mask or a background
-/// says what counts.
+/// What lies around a field of view was not measured. Nor, where one of the two images alone ends
+/// in a plane within its grid, what lies beyond: nothing of the other one is there to be compared
+/// with. Unless a mask or a background says what counts.
 void leave_unmeasured_out(Inputs& inputs, bool asked_background) {
-  struct Side {
-    std::vector<InputImage>& channels;
-    const std::optional<HostImage>& mask;
-    const char* option;
-    std::optional<VoxelBox> part;
+  if (asked_background) return;
+  const auto part_of = [](const InputImage& image) {
+    return measured_part(image.voxels, image.intensities.cut_out, image.intensities.background);
   };
-  Side fixed{inputs.fixed, inputs.fixed_mask, "--fixed-mask", {}},
-      moving{inputs.moving, inputs.moving_mask, "--moving-mask", {}};
-  for (Side* side : {&fixed, &moving})
-    side->part = measured_part(side->channels[0].voxels, side->channels[0].intensities.cut_out);
-  if (asked_background || fixed.part.has_value() == moving.part.has_value()) return;
-  const Side& one = fixed.part ? fixed : moving;
-  if (one.mask || one.channels[0].intensities.background) return;
-  for (InputImage& channel : one.channels) channel.intensities.measured = one.part;
-  inputs.warnings.push_back("'" + one.channels[0].file +
-                            "' ends in a plane within its grid: only its voxels " +
-                            words_of(*one.part, one.channels[0].voxels.geometry.extent) +
-                            " count as measured; " + one.option + " says otherwise");
+  const auto fixed = part_of(inputs.fixed[0]), moving = part_of(inputs.moving[0]);
+  if (fixed && moving && !fixed->fills_box && !moving->fills_box) return;
+  const auto leave_out = [&](std::vector<InputImage>& channels, const VoxelBox& part,
+                             const std::string& option) {
+    for (InputImage& channel : channels) channel.intensities.measured = part;
+    inputs.warnings.push_back("'" + channels[0].file +
+                              "' ends in a plane within its grid: only its voxels " +
+                              words_of(part, channels[0].voxels.geometry.extent) +
+                              " count as measured; " + option + " says otherwise");
+  };
+  if (fixed && !inputs.fixed_mask) leave_out(inputs.fixed, fixed->box, "--fixed-mask");
+  if (moving && !inputs.moving_mask) leave_out(inputs.moving, moving->box, "--moving-mask");
 }
 
 /// No two images of one thing differ so much in size, unless the lengths of one are in another

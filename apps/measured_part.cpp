@@ -88,21 +88,26 @@ bool is_solid(const HostImage& image, const VoxelBox& box) {
   return 2 * same > box.end[0] - box.begin[0];
 }
 
+/// The smallest box about all that holds something; empty where nothing does.
+VoxelBox box_of(const std::array<Profile, 3>& found) {
+  const auto holds = [](std::int64_t count) { return count > 0; };
+  VoxelBox box{};
+  for (std::size_t a = 0; a < 3; ++a) {
+    const Profile& slices = found[a];
+    box.begin[a] = int(std::find_if(slices.begin(), slices.end(), holds) - slices.begin());
+    box.end[a] = int(slices.rend() - std::find_if(slices.rbegin(), slices.rend(), holds));
+  }
+  return box;
+}
+
 /// What differs from the background, where that fills a box within the grid.
 std::optional<VoxelBox> filled_box(const HostImage& image, const std::array<Profile, 3>& found) {
   constexpr double filled = 0.85, least_share_of_grid = 0.1;
   const Extent n = image.geometry.extent;
-  VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};
+  const VoxelBox box = box_of(found);
   bool within = false;
-  for (std::size_t a = 0; a < 3; ++a) {
-    const auto holds = [](std::int64_t count) { return count > 0; };
-    const Profile& slices = found[a];
-    const auto before = std::find_if(slices.begin(), slices.end(), holds) - slices.begin(),
-               after = std::find_if(slices.rbegin(), slices.rend(), holds) - slices.rbegin();
-    box.begin[a] += int(before);
-    box.end[a] -= int(after);
-    within = within || before >= empty || after >= empty;
-  }
+  for (std::size_t a = 0; a < 3; ++a)
+    within = within || box.begin[a] >= empty || n[int(a)] - box.end[a] >= empty;
   if (!within || box.empty()) return std::nullopt;
   const double content = double(std::accumulate(found[0].begin(), found[0].end(), std::int64_t{0})),
                volume = double(box.extent().count());
@@ -112,23 +117,52 @@ std::optional<VoxelBox> filled_box(const HostImage& image, const std::array<Prof
   return box;
 }
 
-}  // namespace
-
-std::optional<VoxelBox> measured_part(const HostImage& image, bool cut_out) {
+std::optional<MeasuredPart> part_of_unpadded(const HostImage& image, bool cut_out) {
   const std::optional<Background> background = background_of_a_side(image, cut_out);
   if (!background) return std::nullopt;
   const Extent n = image.geometry.extent;
+  const std::array<Profile, 3> found = profiles(image, *background);
+  if (const std::optional<VoxelBox> filled = filled_box(image, found))
+    return MeasuredPart{*filled, true};
   VoxelBox box{{0, 0, 0}, {n.x, n.y, n.z}};
   int planes = 0;
-  const std::array<Profile, 3> found = profiles(image, *background);
-  if (const std::optional<VoxelBox> filled = filled_box(image, found)) return filled;
   for (std::size_t a = 0; a < 3; ++a) {
     box.begin[a] = plane_at(found[a].begin(), found[a].end());
     const int before_end = plane_at(found[a].rbegin(), found[a].rend());
     box.end[a] -= before_end;
     planes += (box.begin[a] > 0) + (before_end > 0);
   }
-  return planes == 1 || planes == 2 ? std::optional(box) : std::nullopt;
+  if (planes < 1 || planes > 2) return std::nullopt;
+  return MeasuredPart{box, false};
+}
+
+/// The voxels alone, without their place.
+HostImage within(const HostImage& image, const VoxelBox& box) {
+  HostImage inner;
+  const Extent from = image.geometry.extent, n = inner.geometry.extent = box.extent();
+  inner.voxels.resize(n.count());
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      std::copy_n(
+          image.voxels.data() + from.offset(box.begin[0], box.begin[1] + y, box.begin[2] + z), n.x,
+          inner.voxels.data() + n.offset(0, y, z));
+  return inner;
+}
+
+}  // namespace
+
+std::optional<MeasuredPart> measured_part(const HostImage& image, bool cut_out,
+                                          std::optional<float> padding) {
+  if (!padding) return part_of_unpadded(image, cut_out);
+  const VoxelBox inner = box_of(profiles(image, Background{*padding}));
+  if (inner.empty()) return std::nullopt;
+  std::optional<MeasuredPart> part = part_of_unpadded(within(image, inner), cut_out);
+  if (!part) return std::nullopt;
+  for (std::size_t a = 0; a < 3; ++a) {
+    part->box.begin[a] += inner.begin[a];
+    part->box.end[a] += inner.begin[a];
+  }
+  return part;
 }
 
 std::string words_of(const VoxelBox& box, const Extent& grid) {

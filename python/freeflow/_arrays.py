@@ -220,6 +220,19 @@ def masked_background(array):
     return None if found is None else found.astype(bool)
 
 
+def looks_like_labels(array):
+    """What apps/regtool/series_resampler.cpp says of whole numbers of several kinds (here 1000 at most), of which most are like their
+    neighbours: an image has noise. What is as the first voxel, or 0, is background and says nothing. The array stays where it is."""
+    array = _as_float32(array)
+    module = sys.modules[library_of(array)]
+    if not bool(((array == module.floor(array)) & (abs(array) < 2**24)).all()):  # NaN neither
+        return False
+    counts = (array != 0) & (array != float(array[0, 0, 0]))
+    both = counts[:-1] & counts[1:]
+    here, following = array[:-1][both], array[1:][both]
+    return int((here == following).sum()) > 0.6 * len(here) and 2 <= len(module.unique(here)) <= 1000
+
+
 def filled(array, where):
     """A copy with the smallest value there, where it lies."""
     least = smallest(array)
@@ -251,24 +264,46 @@ def as_seen(array, background, clip, name):
     return seen
 
 
-def measured_part(array):
-    """What apps/measured_part.h says of an image that ends in a plane within its grid, or fills a box in it: (begin, end) along each axis,
-    or None. The array stays where it is."""
+def measured_part(array, padding=None, cut_out=False):
+    """What apps/measured_part.h says of an image that ends in planes within its grid, or fills a box in it, which is a field of view:
+    ((begin, end) along each axis, whether it fills them), or None. padding: its value, where there is some; cut_out: whether NaN lies
+    around an object. The array stays where it is."""
     array = _as_float32(array)
-    background = _background_of_a_side(array)
+    if padding is None:
+        return _part_of_unpadded(array, cut_out)
+    inner = _box_of(_profiles(array, float(padding)))
+    found = inner and _part_of_unpadded(array[tuple(slice(*ends) for ends in inner)], cut_out)
+    if not found:
+        return None
+    box, fills = found
+    return tuple((first + begin, first + end) for (first, _), (begin, end) in zip(inner, box)), fills
+
+
+def _part_of_unpadded(array, cut_out):
+    background = _background_of_a_side(array, cut_out)
     if background is None:
         return None
-    content = array != background
-    profiles = []
-    for axis in range(3):
-        others = tuple(a for a in range(3) if a != axis)
-        profiles.append(np.array([int(count) for count in content.sum(others).tolist()]))
+    profiles = _profiles(array, background)
     box = _filled_box(array, profiles)
     if box:
-        return box
+        return box, True
     ends = [(_plane_at(counts), _plane_at(counts[::-1])) for counts in profiles]
     planes = sum(end > 0 for both in ends for end in both)
-    return tuple((first, len(counts) - last) for (first, last), counts in zip(ends, profiles)) if 1 <= planes <= 2 else None
+    box = tuple((first, len(counts) - last) for (first, last), counts in zip(ends, profiles))
+    return (box, False) if 1 <= planes <= 2 else None
+
+
+def _profiles(array, background):
+    """How many voxels of each slice across an axis are not background, which may be NaN."""
+    content = array == array if np.isnan(background) else array != background
+    return [np.array(content.sum(tuple(a for a in range(3) if a != axis)).tolist()) for axis in range(3)]
+
+
+def _box_of(profiles):
+    """The smallest box about all that holds something; None where nothing does."""
+    if not profiles[0].any():
+        return None
+    return tuple((int(held[0]), int(held[-1]) + 1) for held in map(np.flatnonzero, profiles))
 
 
 _EMPTY = 3  # slices beyond an end
@@ -277,10 +312,8 @@ _EMPTY = 3  # slices beyond an end
 def _filled_box(array, profiles):
     """What differs from the background, where that fills a box of many values within the grid."""
     filled, least_share_of_grid = 0.85, 0.1
-    if not profiles[0].any():
-        return None
-    box = [(int(held[0]), int(held[-1]) + 1) for held in map(np.flatnonzero, profiles)]
-    if all(begin < _EMPTY and n - end < _EMPTY for (begin, end), n in zip(box, array.shape)):
+    box = _box_of(profiles)
+    if not box or all(begin < _EMPTY and n - end < _EMPTY for (begin, end), n in zip(box, array.shape)):
         return None
     volume = np.prod([end - begin for begin, end in box])
     if profiles[0].sum() < filled * volume or volume < least_share_of_grid * np.prod(array.shape):
@@ -288,10 +321,10 @@ def _filled_box(array, profiles):
     x, y, z = ((begin + end) // 2 for begin, end in box)
     row = array[box[0][0]:box[0][1], y, z]
     solid = 2 * int((row == array[x, y, z]).sum()) > len(row)
-    return None if solid else tuple(box)
+    return None if solid else box
 
 
-def _background_of_a_side(array):
+def _background_of_a_side(array, may_be_nan):
     """The value that fills a side of the grid, as far as two corners and the middle show."""
     for axis in range(3):
         for end in (0, -1):
@@ -299,7 +332,7 @@ def _background_of_a_side(array):
             for at in ([0, 0, 0], [n // 2 for n in array.shape], [-1, -1, -1]):
                 at[axis] = end
                 corners_and_middle.append(float(array[tuple(at)]))
-            if len(set(corners_and_middle)) == 1:
+            if len(set(corners_and_middle)) == 1 or (may_be_nan and np.isnan(corners_and_middle).all()):
                 return corners_and_middle[0]
     return None
 

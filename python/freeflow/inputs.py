@@ -25,15 +25,18 @@ class Side:
             if missing == np.prod(image.shape):
                 raise ValueError(f"{name} has no voxel with a value")
             self.missing.append(missing)
+            if missing:
+                one = name if len(self.images) == 1 else f"{name}[{c}]"
+                self.warnings.append(f"{one}: {missing} of {np.prod(image.shape)} voxels are NaN or infinite and count as outside")
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
         paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
-        masked = [n > 0 and background is None for n in self.missing]
+        masked = [n > 0 and background is None and padding is None for n, padding in zip(self.missing, paddings, strict=True)]
         around = [_arrays.masked_background(i.array) if m else None for i, m in zip(self.images, masked, strict=True)]
         whole = [i if where is None else self._filled(i, where) for i, where in zip(self.images, around, strict=True)]
         self._seen = [self._seen_of(*found, background, clip) for found in zip(whole, paddings, strict=True)]
-        self.part = _arrays.measured_part(whole[0].array)
-        self.says_what_counts = mask is not None or background is not None or paddings[0] is not None
+        self.part = _arrays.measured_part(self.images[0].array, paddings[0], around[0] is not None) if background is None else None
+        self.masked = mask is not None
         self.voxels_in_mask = None
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
@@ -108,14 +111,16 @@ class Inputs:
         places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
         self.warnings = fixed.warnings + moving.warnings + said_of_bare(places)
         self._parts = {}
-        ending = [side for side in (fixed, moving) if side.part is not None]
-        if len(ending) == 1 and not ending[0].says_what_counts:
-            self._leave_unmeasured_out(ending[0])
+        if fixed.part and moving.part and not (fixed.part[1] or moving.part[1]):
+            return
+        for side in (fixed, moving):
+            if side.part and not side.masked:
+                self._leave_unmeasured_out(side, side.part[0])
 
-    def _leave_unmeasured_out(self, side):
-        """As apps/images.cpp: where one image alone ends in a plane within its grid, nothing beyond it was measured."""
-        self._parts[side.name] = side.part
-        grid = zip(side.part, side.images[0].shape, "xyz", strict=True)
+    def _leave_unmeasured_out(self, side, part):
+        """As apps/images.cpp: nothing was measured around a field of view, nor beyond a plane in which one image alone ends."""
+        self._parts[side.name] = part
+        grid = zip(part, side.images[0].shape, "xyz", strict=True)
         words = ", ".join(f"{begin} to {end - 1} of {n} along {axis}" for (begin, end), n, axis in grid if (begin, end) != (0, n))
         self.warnings.append(
             f"{side.name} ends in a plane within its grid: only its voxels {words} count as measured; {side.name}_mask says otherwise"

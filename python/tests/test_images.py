@@ -7,6 +7,7 @@ import pytest
 from phantom import AFFINE, brain
 
 import freeflow
+from freeflow import _arrays
 
 
 def native(array):
@@ -176,7 +177,8 @@ def test_bare_masks_lie_on_the_grids_of_their_images(recwarn):
 def test_infinities_count_as_no_value():
     moving = brain(1)
     moving[0, 0, 0] = np.inf
-    result = freeflow.register(brain(0), moving, levels=1, iterations=2)
+    with pytest.warns(UserWarning, match="moving: 1 of 46080 voxels are NaN or infinite and count as outside"):
+        result = freeflow.register(brain(0), moving, levels=1, iterations=2)
     assert result.report["moving"]["voxels_without_value"] == 1
     assert np.isinf(moving[0, 0, 0]) and np.isfinite(result.warped.numpy()).all()
 
@@ -229,6 +231,41 @@ def test_half_an_image_is_not_measured_beyond_its_plane(kind):
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
     both = list(freeflow.register_many([(half, half), (half, whole)], levels=1, iterations=2, device="cpu"))
     assert ["voxels_measured" in r.report["fixed"] for r in both] == [False, True]
+
+
+def test_half_a_padded_image_is_looked_at_within_its_padding():
+    padded = np.where(brain(1) > 10, brain(1), 0).astype("f4")
+    padded[18:] = 0
+    padded[:2] = padded[34:] = padded[..., :3] = -3000
+    part = ((2, 18), (0, 40), (3, 32))
+    assert _arrays.measured_part(padded, np.float32(-3000)) == (part, False)
+    assert _arrays.measured_part(np.full_like(padded, -3000), np.float32(-3000)) is None
+    whole, given = np.where(brain(0) > 10, brain(0), 0), {"levels": 1, "iterations": 2, "device": "cpu"}
+    with pytest.warns(UserWarning, match="only its voxels 2 to 17 of 36 along x, 3 to 31 of 32 along z"):
+        result = freeflow.register(whole, padded, **given)
+    missing = np.full_like(padded, np.nan)
+    missing[2:18, :, 3:] = padded[2:18, :, 3:]
+    same = freeflow.register(whole, missing, **given)
+    assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+    for more in ({"moving_mask": np.ones_like(padded)}, {"background": -3000}):
+        assert "voxels_measured" not in freeflow.register(whole, padded, **given, **more).report["moving"]
+
+
+def test_half_of_what_was_cut_out_ends_where_its_nan_begins():
+    half = np.where(brain(1) > 10, brain(1), np.nan)
+    half[18:] = np.nan
+    assert _arrays.measured_part(half) is None
+    assert _arrays.measured_part(half, cut_out=True) == (((0, 18), (0, 40), (0, 32)), False)
+
+
+def test_around_two_fields_of_view_nothing_was_measured():
+    noise = np.random.default_rng(3).uniform(1, 9, brain(1).shape)
+    views = [np.pad((brain(s) + noise)[:, :, 4:], [(5, 6), (0, 9), (4, 0)]).astype("f4") for s in (0, 1)]
+    half = np.where((brain(1) > 10) & (np.arange(36) < 18)[:, None, None], brain(1), 0)
+    given = {"levels": 1, "iterations": 2, "device": "cpu"}
+    for fixed, moving in (views, (half, views[1])):
+        report = freeflow.register(fixed, moving, **given).report
+        assert "voxels_measured" in report["fixed"] and "voxels_measured" in report["moving"]
 
 
 def test_a_field_of_view_on_a_larger_grid_is_what_was_measured():
