@@ -11,6 +11,7 @@
 #include <set>
 
 #include <freeflow/core/error.h>
+#include <freeflow/io/transforms/vector_spread.h>
 
 namespace freeflow::apps {
 
@@ -91,28 +92,50 @@ void require_same_space(const std::string& path, const std::vector<Eigen::Vector
                         "the image that it was made for, and list the transforms in their order");
 }
 
+Eigen::Vector3d mean_of(const HostField& field) {
+  const auto count = Eigen::Index(field.geometry.extent.count());
+  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, 3>> vectors(field.planes.data(),
+                                                                          count, 3);
+  return vectors.cast<double>().colwise().sum().transpose() / double(count);
+}
+
+/// The largest of a field's vectors less `from`, both in voxels.
+double largest_mm(const HostField& field, const Eigen::Vector3d& from) {
+  const std::size_t count = field.geometry.extent.count();
+  const std::vector<float>& u = field.planes;
+  double largest = 0;
+#pragma omp parallel for schedule(static) reduction(max : largest)
+  for (std::size_t i = 0; i < count; ++i)
+    largest = std::max(largest, (Eigen::Vector3d(u[i], u[count + i], u[2 * count + i]) - from)
+                                    .cwiseProduct(field.geometry.spacing)
+                                    .squaredNorm());
+  return std::sqrt(largest);
+}
+
 }  // namespace
 
 void check_order(const std::vector<ListedTransform>& listed) {
-  for (std::size_t i = 0; i < listed.size(); ++i)
-    for (std::size_t j = i + 1; j < listed.size(); ++j) {
-      std::string first_prefix, second_prefix;
-      const Output first = output_of(listed[i].path, first_prefix);
-      const Output second = output_of(listed[j].path, second_prefix);
-      if (first == Output::none || second == Output::none || first_prefix != second_prefix)
-        continue;
-      const bool forth = first == Output::warp && second == Output::affine && !listed[j].inverse;
-      const bool back = first == Output::affine && listed[i].inverse && !listed[j].inverse &&
-                        second == Output::inverse_warp;
-      // [FILE,1] of a warp is what its inverse warp is.
-      const bool turned = (first == Output::inverse_warp && listed[i].inverse &&
-                           second == Output::affine && !listed[j].inverse) ||
-                          (first == Output::affine && listed[i].inverse && listed[j].inverse &&
-                           second == Output::warp);
-      require((forth && !listed[i].inverse) || back || turned || first == second,
-              "'" + listed[i].path + "' before '" + listed[j].path +
-                  "' leads nowhere: " + onto_fixed(first_prefix));
-    }
+  for (std::size_t i = 0; i + 1 < listed.size(); ++i) {
+    const ListedTransform &one = listed[i], &next = listed[i + 1];
+    std::string first_prefix, second_prefix;
+    const Output first = output_of(one.path, first_prefix);
+    const Output second = output_of(next.path, second_prefix);
+    if (first == Output::none || second == Output::none || first_prefix != second_prefix) continue;
+    const bool forth = first == Output::warp && second == Output::affine && !next.inverse;
+    const bool back =
+        first == Output::affine && one.inverse && !next.inverse && second == Output::inverse_warp;
+    // [FILE,1] of a warp is what its inverse warp is.
+    const bool turned =
+        (first == Output::inverse_warp && one.inverse && second == Output::affine &&
+         !next.inverse) ||
+        (first == Output::affine && one.inverse && next.inverse && second == Output::warp);
+    // Back and forth again, to see what is left; forth and back has its affines side by side.
+    const bool round =
+        first == Output::inverse_warp && second == Output::warp && !one.inverse && !next.inverse;
+    require(
+        (forth && !one.inverse) || back || turned || round || first == second,
+        "'" + one.path + "' before '" + next.path + "' leads nowhere: " + onto_fixed(first_prefix));
+  }
 }
 
 void warn_of_missing_affine(const std::vector<ListedTransform>& listed,
@@ -143,18 +166,16 @@ void check_values(const std::string& path, const HostTransform& transform) {
     }
     const HostField& field = std::get<HostField>(step);
     const Geometry& g = field.geometry;
-    const std::size_t count = g.extent.count();
     const Eigen::Vector3d sides =
         g.spacing.cwiseProduct(Eigen::Vector3d(g.extent.x, g.extent.y, g.extent.z));
-    double largest = 0;
-#pragma omp parallel for schedule(static) reduction(max : largest)
-    for (std::size_t i = 0; i < count; ++i)
-      largest = std::max(largest, Eigen::Vector3d(field.planes[i], field.planes[count + i],
-                                                  field.planes[2 * count + i])
-                                      .cwiseProduct(g.spacing)
-                                      .squaredNorm());
-    require(largest <= sides.squaredNorm(),
-            "'" + path + "' displaces by up to " + std::to_string(std::lround(std::sqrt(largest))) +
+    double largest = largest_mm(field, Eigen::Vector3d::Zero());
+    // Between images that lie far apart all vectors are long, but alike.
+    const bool alike =
+        largest > sides.norm() &&
+        !spread_of(g.extent, field.planes, Eigen::Affine3d::Identity()).looks_like_positions();
+    if (alike) largest = largest_mm(field, mean_of(field));
+    require(largest <= sides.norm(),
+            "'" + path + "' displaces by up to " + std::to_string(std::lround(largest)) +
                 " mm, more than its grid's diagonal of " +
                 std::to_string(std::lround(sides.norm())) +
                 " mm: its numbers are positions or of another unit; regtool convert --from names "

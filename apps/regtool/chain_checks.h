@@ -14,8 +14,8 @@ struct ListedTransform {
   bool inverse = false;
 };
 
-/// Throws InvalidArgument for files of one registration in an order that leads nowhere: the affine
-/// before the warp, the inverse warp with the affine that is not inverted.
+/// Throws InvalidArgument for neighbours of one registration in an order that leads nowhere: the
+/// affine before the warp, the inverse warp with the affine that is not inverted.
 void check_order(const std::vector<ListedTransform>& listed);
 
 /// Warns of a registration's warp, or inverse warp, that is listed without the affine beside it: a
@@ -23,8 +23,8 @@ void check_order(const std::vector<ListedTransform>& listed);
 void warn_of_missing_affine(const std::vector<ListedTransform>& listed,
                             std::vector<std::string>& warnings);
 
-/// Throws InvalidArgument for an affine that flattens space and for displacements larger than the
-/// grid they stand on.
+/// Throws InvalidArgument for an affine that flattens space and for displacements that differ by
+/// more than the size of the grid they stand on.
 void check_values(const std::string& path, const HostTransform& transform);
 
 /// Follows a sample of the reference's voxels through the chain (not through the displacements of

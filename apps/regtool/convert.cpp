@@ -4,6 +4,7 @@
 #include <apps/bids.h>
 #include <apps/options.h>
 #include <apps/program.h>
+#include <apps/regtool/chain_checks.h>
 #include <apps/regtool/commands.h>
 #include <apps/regtool/transform_words.h>
 
@@ -88,6 +89,9 @@ int regtool_convert(int argc, const char* const* argv) {
   const std::string prefix = bids.empty() ? output : bids_prefix(output);
 
   const TransformContext context = transform_context(fixed, moving, vectors);
+  std::vector<ListedTransform> listed;
+  for (const std::string& input : inputs) listed.push_back({input});
+  check_order(listed);
   HostTransform chain;
   for (const std::string& input : inputs) {
     HostTransform one = read_transform_file(input, source, context);

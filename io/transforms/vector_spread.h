@@ -1,4 +1,4 @@
-// Private to io: whether the vectors of a field are displacements or positions, by their numbers.
+// Whether the vectors of a field are displacements or positions, by their numbers.
 #pragma once
 
 #include <vector>

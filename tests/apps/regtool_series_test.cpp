@@ -215,6 +215,14 @@ TEST_F(RegtoolSeries, ChainsThatLeadNowhereAreRefused) {
                         "-t r_1InverseWarp.nii.gz")
                 .status,
             0);
+  expect_refusal(run(regtool + " convert --to itk -o c.h5 -t r_0GenericAffine.mat "
+                               "-t r_1Warp.nii.gz"),
+                 "-t r_1Warp.nii.gz -t");
+  const std::string compose = regtool + " compose -r fixed.nii.gz -o round.nii.gz ",
+                    there = "-t r_1Warp.nii.gz -t r_0GenericAffine.mat ",
+                    back = "-t [r_0GenericAffine.mat,1] -t r_1InverseWarp.nii.gz ";
+  EXPECT_EQ(run(compose + there + back).status, 0);
+  EXPECT_EQ(run(compose + back + there).status, 0);
 
   Geometry elsewhere = fixed_;
   elsewhere.origin += Eigen::Vector3d(500, 0, 0);
@@ -226,6 +234,16 @@ TEST_F(RegtoolSeries, ChainsThatLeadNowhereAreRefused) {
   huge[77] = 400;
   write_displacement(path("huge.nii.gz"), fixed_, huge);
   expect_refusal(run(go + "-t huge.nii.gz"), "more than its grid's diagonal");
+  for (float& v : huge) v += 300;
+  Geometry far = moving_;
+  far.origin += 300 * fixed_.direction * fixed_.spacing;
+  write_image(path("far.nii.gz"), far, plane(0));
+  write_displacement(path("huge.nii.gz"), fixed_, huge);
+  expect_refusal(run(go + "-t huge.nii.gz"), "more than its grid's diagonal");
+  huge[77] = 300;
+  write_displacement(path("far_away.nii.gz"), fixed_, huge);
+  EXPECT_EQ(run(apply + "-i far.nii.gz -o there.nii.gz -t far_away.nii.gz").status, 0)
+      << "images that lie far apart";
 
   std::vector<float> positions(3 * fixed_.extent.count());
   const Extent n = fixed_.extent;
