@@ -170,7 +170,14 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
   } else {
     require(census.low < 0 && census.high > 0,
             "the signed distances in '" + o.input + "' have one sign: there is no surface in it");
+    constexpr double least_slope = 0.05;  // per mm; a resampled probability is a little below 0
     const double slope = mean_gradient(image.voxels, image.geometry);
+    require(slope >= least_slope || o.kind != "auto",
+            "'" + o.input +
+                "' has values of both signs, as signed distances do, but changes by only " +
+                number(slope) +
+                " per mm where they meet: say what it is with --input-kind, or where the surface "
+                "of a grey image lies with --iso");
     for (float& v : image.voxels)
       if (std::isnan(v)) v = census.high;
     input.distance = to_volume(ctx, image);

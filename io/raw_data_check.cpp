@@ -227,6 +227,14 @@ void check_nrrd_axes(const std::string& path, const Fields& fields, std::size_t 
                          "; three axes of space are needed");
 }
 
+/// ITK 5.2 turns images of this space by half a turn.
+void refuse_nrrd_space(const std::string& path, const Fields& fields) {
+  const std::string space = lower(field(fields, "space"));
+  if (space == "las" || space == "last" || space.starts_with("left-anterior-superior"))
+    fail_reading(path, "its space is " + space +
+                           ", which ITK reads wrongly; save it as left-posterior-superior");
+}
+
 /// ITK's reader writes what it refuses, a file's name or a line of the header, into 1024 bytes and
 /// does not look whether they fit.
 void require_room_in_teem(const std::string& path, std::size_t characters, const char* what) {
@@ -269,6 +277,7 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   if (sizes.empty()) fail_reading(path, "its header declares no sizes");
   data.voxels = count_voxels(path, sizes);
   check_nrrd_axes(path, fields, sizes.size());
+  refuse_nrrd_space(path, fields);
   const std::string name = field(fields, "data file", field(fields, "datafile"));
   data.file = name.empty() ? path : beside(path, name);
   require_room_in_teem(path, data.file.size(), "its data file lies at a path");

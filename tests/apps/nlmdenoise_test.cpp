@@ -98,6 +98,20 @@ TEST_F(Nlmdenoise, KnowsTheKindsOfVolumes) {
   }
 }
 
+TEST_F(Nlmdenoise, RefusesAProbabilityThatRingsBelowZero) {
+  const auto distance = read_image((folder / "sdf.nii.gz").string()).voxels;
+  write(
+      "probability.nii.gz",
+      [&](int x, int y, int z) {
+        const double d = distance[geometry.extent.offset(x, y, z)];
+        return 1 / (1 + std::exp(2 * d)) + 1e-3 * std::sin(0.7 * x);
+      },
+      StoredType::float32);
+  const std::string go = nlmdenoise + " -i probability.nii.gz -o c_ --iterations 1 ";
+  expect_refusal(run(go), "per mm where they meet: say what it is with --input-kind");
+  EXPECT_EQ(run(go + "--iso 0.5").status, 0);
+}
+
 TEST_F(Nlmdenoise, GivesTheSameBytesWhateverTheThreadsAndTheStrategy) {
   ASSERT_EQ(run(nlmdenoise + " -q -i mask.nii.gz -o a_ --device cpu --threads 1").status, 0);
   ASSERT_EQ(run(nlmdenoise + " -q -i mask.nii.gz -o b_ --threads 3 --strategy global").status, 0);
