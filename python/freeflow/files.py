@@ -310,20 +310,20 @@ def _itk_matrix(kind, numbers, center, path):
         affine[:3, :3] = matrix
         affine[:3, 3] = numbers[9:] + center - matrix @ center
     elif name == "Euler3DTransform" and len(numbers) == 6 and len(center) >= 3:
-        affine[:3, :3] = _euler(*numbers[:3])
+        affine[:3, :3] = _euler(*numbers[:3], zyx=any(center[3:]))
         affine[:3, 3] = numbers[3:] + center[:3] - affine[:3, :3] @ center[:3]
     else:
         raise OSError(f"cannot read '{path}': it holds a {kind}; `regtool convert` makes an AffineTransform or a field of it")
     return affine
 
 
-def _euler(x, y, z):
-    """ITK's order: Rz Rx Ry."""
+def _euler(x, y, z, zyx):
+    """ITK's order: Rz Rx Ry, or as its ComputeZYX says Rz Ry Rx."""
     cx, sx, cy, sy, cz, sz = np.cos(x), np.sin(x), np.cos(y), np.sin(y), np.cos(z), np.sin(z)
     rx = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
     ry = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
     rz = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
-    return rz @ rx @ ry
+    return rz @ ry @ rx if zyx else rz @ rx @ ry
 
 
 def read_by_others(path):

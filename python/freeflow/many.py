@@ -58,7 +58,7 @@ def _run(pairs, arguments, keep_going, places, tell):
             except _OF_A_PAIR as error:
                 if not keep_going:
                     raise
-                result, following = error, following or reader.begin(pairs, thread)
+                result, following = error.with_traceback(None), following or reader.begin(pairs, thread)
             done += 1
             if tell:
                 tell(done, result)

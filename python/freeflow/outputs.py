@@ -1,8 +1,11 @@
 """Files that appear all or not at all."""
 
+import errno
 import os
+import warnings
 
 _WORDS = ("warp", "inverse", "warped", "inversewarped", "report")
+_ENDS_OF_FILES = (".nii", ".nii.gz", ".hdr", ".img", ".img.gz", ".mha", ".mhd", ".nrrd", ".nhdr", ".ply", ".stl", ".obj", ".vtk")
 _KINDS = {
     "0GenericAffine.mat": "affine",
     "1Warp.nii.gz": "warp",
@@ -22,6 +25,20 @@ def chosen(words):
         if word not in _WORDS:
             raise ValueError(f"what {word!r} is not one of all, {', '.join(_WORDS)}")
     return found
+
+
+def checked_prefix(prefix):
+    """As the programs take it: what is a file's name is refused, and of what is a folder they warn."""
+    if prefix.lower().endswith(_ENDS_OF_FILES):
+        start, end = os.path.splitext(prefix)
+        start = os.path.splitext(start)[0] if end.lower() == ".gz" else start
+        raise ValueError(f"prefix '{prefix}' ends as a file's name, but is the prefix of several files: '{start}_'")
+    if os.path.basename(prefix) not in ("", ".", "..") and os.path.isdir(prefix):
+        warnings.warn(
+            f"'{prefix}' is a folder, and the outputs lie beside it with names that begin like its; '{prefix}/' puts them into it",
+            stacklevel=3,
+        )
+    return prefix
 
 
 def peak_host_bytes():
@@ -61,7 +78,7 @@ class OutputSet:
 
         with open(self.file("report.json"), "w", encoding="utf-8") as file:
             date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-            json.dump({**report, "date": date, "outputs": self._listed()}, file, indent=1, default=str)
+            json.dump({**report, "date": date, "outputs": self._listed()}, file, indent=1, default=_plain)
 
     def _listed(self):
         listed = {}
@@ -71,9 +88,39 @@ class OutputSet:
         return {kind: names if "warped" in kind else names[0] for kind, names in listed.items()}
 
     def commit(self):
-        written = []
-        for name in self._names:
-            path = os.path.join(self._folder, self._start + name)
-            os.replace(os.path.join(self._staging.name, name), path)
-            written.append(path)
-        return written
+        """All of them, or none: then what stood there before is put back. Returns the paths."""
+        before = os.path.join(self._staging.name, "before")
+        os.mkdir(before)
+        places = [os.path.join(self._folder, self._start + name) for name in self._names]
+        try:
+            for name, path in zip(self._names, places, strict=True):
+                _set_aside(path, os.path.join(before, name))
+            for name, path in zip(self._names, places, strict=True):
+                os.replace(os.path.join(self._staging.name, name), path)
+        except BaseException as error:
+            for name, place in zip(self._names, places, strict=True):
+                if os.path.lexists(os.path.join(before, name)):
+                    os.replace(os.path.join(before, name), place)
+                elif not os.path.lexists(os.path.join(self._staging.name, name)):
+                    os.remove(place)
+            if isinstance(error, OSError):
+                raise type(error)(f"cannot write '{path}': {error.strerror}") from None
+            raise
+        return places
+
+
+def _set_aside(path, aside):
+    """Under a second name, so that no moment is without it; moved where the file system has none."""
+    if not os.path.lexists(path):
+        return
+    if os.path.isdir(path):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    try:
+        os.link(path, aside, follow_symlinks=False)
+    except OSError:
+        os.rename(path, aside)
+
+
+def _plain(value):
+    """Numbers and lists of what numpy and torch have."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -259,8 +259,9 @@ class Registration:
         warps). what: "all", or some of "warp,inverse,warped,inversewarped,report". Missing folders are made. Returns the
         paths."""
         chosen = outputs.chosen(what)
+        prefix = outputs.checked_prefix(os.fspath(prefix))
         start = time.perf_counter()
-        with outputs.OutputSet(os.fspath(prefix)) as out:
+        with outputs.OutputSet(prefix) as out:
             parts = self.transform._native.parts()
             center = middle(self.fixed) if len(parts) > 1 else self._report["linear"]["center_mm_lps"]
             files.write_itk_affine(out.file("0GenericAffine.mat"), np.array(parts[-1]), center)

@@ -179,6 +179,11 @@ class Transform:
             return self._apply_labels(image, like, {"labels": "vote"}.get(by, by), _label_of(fill, image.array))
         if by in ("vote", "labels"):
             raise ValueError(f"interpolation {by!r} is of labels, and image holds {image.array.dtype}: give it as integers")
+        if interpolation is None and _arrays.looks_like_labels(image.array):
+            warnings.warn(
+                f"image looks like labels, which {by} interpolation mixes into others; give it as integers, or name the interpolation",
+                stacklevel=2,
+            )
         placed = self._placed(image, "image")
         grid = placed._like(like, image)
         volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, _number(fill))

@@ -1,5 +1,6 @@
 """What cannot be used ends in an exception whose sentence names the argument."""
 
+import os
 import struct
 
 import numpy as np
@@ -238,3 +239,42 @@ def test_nothing_of_a_failed_save_is_left(tmp_path):
     with pytest.raises(TypeError):
         result.save(tmp_path / "x_")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_save_that_fails_leaves_what_was_there(tmp_path):
+    result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
+    for name in ("0GenericAffine.mat", "1Warp.nii.gz"):
+        (tmp_path / f"x_{name}").write_text("old")
+    (tmp_path / "x_Warped.nii.gz" / "full").mkdir(parents=True)
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(IsADirectoryError, match="^cannot write '[^']*/x_Warped.nii.gz': Is a directory$"):
+        result.save(tmp_path / "x_")
+    assert sorted(tmp_path.rglob("*")) == before
+    assert {p.read_text() for p in before if p.is_file()} == {"old"}
+
+
+def test_a_save_that_stops_midway_leaves_what_was_there(tmp_path, monkeypatch):
+    result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
+    (tmp_path / "x_0GenericAffine.mat").write_text("old")
+    replace = os.replace
+
+    def full(source, target):
+        if target.endswith("x_Warped.nii.gz"):
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(OSError, match="^cannot write '[^']*/x_Warped.nii.gz': No space left on device$"):
+        result.save(tmp_path / "x_")
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_prefixes_that_are_files_or_folders(tmp_path):
+    result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
+    for name in ("out.nii", "out.nii.gz", "out.MHA", "out.nrrd"):
+        with pytest.raises(ValueError, match="ends as a file's name, but is the prefix of several files: '.*/out_'"):
+            result.save(tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "out").mkdir()
+    with pytest.warns(UserWarning, match="'.*/out' is a folder, and the outputs lie beside it with names that begin like its"):
+        result.save(tmp_path / "out", what="warped")

@@ -161,10 +161,11 @@ def test_plot(tmp_path):
 
 
 def test_only_what_is_asked_for_is_written(tmp_path):
-    result = freeflow.register(*images(0, 1), **QUICK)
+    result = freeflow.register(*images(0, 1), channel_weights=np.array([1.5], "f4"), **QUICK)
     paths = result.save(tmp_path / "new" / "x_", what="warp,report")
     assert sorted(os.path.basename(p) for p in paths) == ["x_0GenericAffine.mat", "x_1Warp.nii.gz", "x_report.json"]
     assert sorted(p.name for p in (tmp_path / "new").iterdir()) == sorted(os.path.basename(p) for p in paths)
+    assert json.loads((tmp_path / "new/x_report.json").read_text())["options"]["channel_weights"] == [1.5]
     read = freeflow.Transform.read(paths[1], paths[0])
     points = np.random.default_rng(0).uniform(-20, 20, (50, 3))
     assert np.abs(read.points(points) - result.transform.points(points)).max() < 1e-4

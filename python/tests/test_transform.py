@@ -129,6 +129,17 @@ def test_integers_are_a_grey_image_where_that_is_asked_for():
     assert np.array_equal(chain().apply(image).numpy(), chain().apply(image, interpolation="nearest").numpy())
 
 
+def test_labels_stored_as_floats_are_spoken_of(recwarn):
+    transform = freeflow.Transform.identity()
+    for image in (brain(1), brain(1).round(), np.round(brain(1)) - 1024, (brain(1) > 20).astype("f4"), labels(1)):
+        transform.apply(freeflow.Image(image, AFFINE))
+    given = freeflow.Image(labels(1).astype("f4"), AFFINE)
+    transform.apply(given, interpolation="linear")
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="image looks like labels, which linear interpolation mixes into others"):
+        transform.apply(given)
+
+
 @pytest.mark.parametrize("kind, fill", [("u1", 255), (">i2", -7), ("i4", -(2**31)), ("u4", 2**32 - 1), ("i8", 2**40 + 1)])
 def test_labels_take_any_fill_that_their_type_holds(kind, fill):
     away = np.eye(4)
@@ -187,6 +198,19 @@ def test_affine_files(tmp_path, extension):
     path = tmp_path / f"a{extension}"
     freeflow.Transform.affine(TURN).write(path)
     assert np.allclose(freeflow.Transform.read(path).affine_ras, TURN, atol=1e-12)
+
+
+@pytest.mark.parametrize("order, expected", [("1", (14.3704, 25.8245, 35.3028)), ("0", None)])
+def test_both_orders_of_an_euler_transforms_angles(tmp_path, order, expected):
+    (tmp_path / "e.tfm").write_text(
+        "#Insight Transform File V1.0\n#Transform 0\nTransform: Euler3DTransform_double_3_3\n"
+        f"Parameters: 0.1 0.2 0.3 4 5 6\nFixedParameters: 1 2 3 {order}\n"
+    )
+    found = freeflow.Transform.read(tmp_path / "e.tfm").points([10, 20, 30], frame="lps")
+    assert expected is None or np.abs(found - expected).max() < 1e-4
+    itk = pytest.importorskip("SimpleITK").Euler3DTransform((1, 2, 3), 0.1, 0.2, 0.3, (4, 5, 6))
+    itk.SetComputeZYX(order == "1")
+    assert np.abs(found - itk.TransformPoint((10, 20, 30))).max() < 1e-9
 
 
 @pytest.mark.parametrize("name", ["w.nii", "w.nii.gz"])
