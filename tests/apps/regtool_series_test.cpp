@@ -125,7 +125,9 @@ TEST_F(RegtoolSeries, EveryVolumeIsWhatItWouldBeAlone) {
   for (const std::string name : {"series.nii.gz", "series.nii", "series.mha", "series.nrrd"}) {
     write(name, layout);
     const std::string to = "to_" + name;
-    ASSERT_EQ(run(apply + "-i " + name + " -o " + to + chain).status, 0) << name;
+    std::string files = "-i ";
+    files.append(name).append(" -o ").append(to);
+    ASSERT_EQ(run(apply + files + chain).status, 0) << name;
     expect_planes(to, layout, name.ends_with(".nii.gz") || name.ends_with(".nii"));
   }
   SeriesLayout read;
@@ -147,10 +149,10 @@ TEST_F(RegtoolSeries, VectorsAndColoursInEveryFormatAndBetweenThem) {
     write("v." + from, vectors);
     write("c." + from, colours);
     for (const std::string to : {"nii.gz", "mha", "nrrd"}) {
-      ASSERT_EQ(
-          run(apply + "-i v." + from + " c." + from + " -o vv." + to + " cc." + to + chain).status,
-          0)
-          << from << " to " << to;
+      std::string files = "-i v.";
+      files.append(from).append(" c.").append(from);
+      files.append(" -o vv.").append(to).append(" cc.").append(to);
+      ASSERT_EQ(run(apply + files + chain).status, 0) << from << " to " << to;
       const bool exactly = from == "nii.gz" && to == "nii.gz";
       expect_planes("vv." + to, vectors, exactly);
       expect_planes("cc." + to, colours, exactly);
