@@ -175,6 +175,24 @@ TEST_F(HalfAHead, IsNotStretchedOverTheWhole) {
       << "what is written is as measured";
 }
 
+TEST_F(HalfAHead, IsSeenBesideAPaddedWhole) {
+  HostImage padded = head_where(all);
+  for (int z = 0; z < grid.z; ++z)
+    for (int y = 0; y < grid.y; ++y)
+      for (int x = 0; x < grid.x; ++x)
+        if (x < 2 || y < 2) padded.voxels[grid.offset(x, y, z)] = -3000;
+  write("f.nii", head_where(left, truth()));
+  write("m.nii", padded);
+  const Outcome o =
+      run(program_path("linreg") + " --search gradient -f f.nii -m m.nii -o out_ --dof 6");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("'m.nii' is padded with -3000"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("'f.nii' ends in a plane within its grid: only its voxels 0 to 20 of 40"),
+            std::string::npos)
+      << o.err;
+  EXPECT_LT(error("out_0GenericAffine.mat"), 1.5);
+}
+
 TEST_F(HalfAHead, CountsAsItIsBesideAnotherHalfOrUnderAMask) {
   write("f.nii", head_where(left, truth()));
   write("m.nii", head_where(left));
