@@ -5,6 +5,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/core/spread_stride.h>
 #include <freeflow/registration/report_figures_body.h>
 #include <freeflow/similarity/similarity_choice.h>
 #include <freeflow/transform/resample.h>
@@ -87,7 +88,7 @@ Similarities similarities(Context& ctx, const Volume<float>& fixed, const Volume
 DisplacementRange displacement_range(Context& ctx, const DisplacementField& u) {
   require_on_device(ctx, u);
   constexpr std::size_t enough = 100'000;
-  const std::size_t count = u.extent().count(), stride = count / enough | 1;
+  const std::size_t count = u.extent().count(), stride = spread_stride(u.extent(), count, enough);
   const Eigen::Vector3d sides = u.geometry().spacing;
   const LengthOfDisplacement length{u.view(), {sides.x(), sides.y(), sides.z()}};
   const Buffer<double> found(ctx, 2), some(ctx, (count + stride - 1) / stride);

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+
+#include <freeflow/core/spread_stride.h>
 
 namespace freeflow::apps {
 
@@ -58,13 +59,6 @@ Plane make_plane(const char* name, const Geometry& fixed, const Side& right, con
   return plane;
 }
 
-/// About so many voxels, in no step with the rows.
-std::size_t stride_of(Extent extent, std::size_t wanted) {
-  std::size_t stride = std::max<std::size_t>(extent.count() / wanted, 1);
-  while (std::gcd(stride, std::size_t(extent.x) * std::size_t(extent.y)) != 1) ++stride;
-  return stride;
-}
-
 constexpr std::size_t looked_at = 200000;
 
 }  // namespace
@@ -104,7 +98,7 @@ float Window::operator()(float value) const {
 
 Window robust_window(Extent extent, const std::vector<float>& voxels, const float* background) {
   std::vector<float> values;
-  const std::size_t stride = stride_of(extent, looked_at);
+  const std::size_t stride = spread_stride(extent, extent.count(), looked_at);
   for (std::size_t i = 0; i < voxels.size(); i += stride)
     if (std::isfinite(voxels[i]) && !(background && voxels[i] == *background))
       values.push_back(voxels[i]);
@@ -123,8 +117,8 @@ Eigen::Vector3d middle_of_object(Extent extent, const std::vector<float>& voxels
                                  const Window& window) {
   Eigen::Vector3d sum = Eigen::Vector3d::Zero();
   double mass = 0;
-  const std::size_t stride = stride_of(extent, looked_at), row = std::size_t(extent.x),
-                    slice = row * std::size_t(extent.y);
+  const std::size_t stride = spread_stride(extent, extent.count(), looked_at),
+                    row = std::size_t(extent.x), slice = row * std::size_t(extent.y);
   for (std::size_t i = 0; i < voxels.size(); i += stride) {
     const float weight = window(voxels[i]);
     if (!(weight > 0)) continue;

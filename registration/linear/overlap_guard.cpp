@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <freeflow/core/spread_stride.h>
+
 namespace freeflow {
 
 OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving)
@@ -11,14 +13,15 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
   const std::vector<float> f = fixed.to_host(ctx), m = moving.to_host(ctx);
   const Eigen::Affine3d to_world = fixed.geometry().index_to_world();
   const Extent n = fixed.extent();
-  // An odd stride, so that points do not line up in planes of the grid.
-  const std::size_t stride = (f.size() / most_points) | 1;
-  for (std::size_t i = 0; i < f.size(); i += stride)
-    if (std::isfinite(f[i])) {
-      const std::size_t x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
-      const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(x), double(y), double(z));
-      for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
-    }
+  std::vector<std::size_t> of_value;
+  for (std::size_t i = 0; i < f.size(); ++i)
+    if (std::isfinite(f[i])) of_value.push_back(i);
+  const std::size_t stride = spread_stride(n, of_value.size(), most_points);
+  for (std::size_t k = 0; k < of_value.size(); k += stride) {
+    const std::size_t i = of_value[k], x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
+    const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(x), double(y), double(z));
+    for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
+  }
   for (float v : m) valid_.push_back(std::isfinite(v));
   valid_.push_back(0);
 }

@@ -1,0 +1,66 @@
+#include <freeflow/registration/linear/overlap_guard.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <freeflow/core/spread_stride.h>
+
+#include "support/devices.h"
+
+namespace freeflow {
+
+namespace {
+
+using namespace test;
+
+Geometry unit_grid(Extent extent) {
+  Geometry g;
+  g.extent = extent;
+  return g;
+}
+
+/// Values in a box, NaN elsewhere.
+Volume<float> values_in(Context& ctx, Extent n, Extent first, Extent last) {
+  std::vector<float> voxels(n.count(), std::numeric_limits<float>::quiet_NaN());
+  for (int z = first.z; z <= last.z; ++z)
+    for (int y = first.y; y <= last.y; ++y)
+      for (int x = first.x; x <= last.x; ++x) voxels[n.offset(x, y, z)] = 1;
+  return Volume<float>(ctx, unit_grid(n), voxels);
+}
+
+class OverlapGuardOf : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(OverlapGuardOf);
+
+TEST_P(OverlapGuardOf, LooksAtAPaddedImageWhateverItsRows) {
+  // 35 x 40 x 25 voxels over 1000 points is one of each row; the padding of 4 hides the first.
+  const Extent n{35, 40, 25};
+  const Volume<float> padded = values_in(ctx, n, {4, 5, 3}, {30, 34, 21});
+  const OverlapGuard guard(ctx, padded, values_in(ctx, n, {0, 0, 0}, {34, 39, 24}));
+  EXPECT_EQ(guard.overlap(Eigen::Affine3d::Identity()), 1);
+  const Eigen::Affine3d half(Eigen::Translation3d(17.5, 0, 0));
+  EXPECT_NEAR(guard.overlap(half), 13.0 / 27, 0.03);
+}
+
+TEST_P(OverlapGuardOf, LooksAtAMaskOfFewVoxels) {
+  const Extent n{64, 64, 64};
+  const OverlapGuard guard(ctx, values_in(ctx, n, {33, 21, 40}, {35, 23, 42}),
+                           values_in(ctx, n, {34, 0, 0}, {63, 63, 63}));
+  EXPECT_NEAR(guard.overlap(Eigen::Affine3d::Identity()), 18.0 / 27, 1e-12);
+}
+
+TEST(SpreadStride, IsInNoStepWithRowsOrSlices) {
+  for (const Extent n : {Extent{35, 40, 25}, Extent{160, 192, 224}, Extent{1, 1, 7}}) {
+    std::vector<bool> seen(std::size_t(n.x));
+    const std::size_t stride = spread_stride(n, n.count(), 1000);
+    EXPECT_NEAR(double(stride), double(n.count()) / 1000, 12);
+    for (std::size_t i = 0; i < n.count(); i += stride) seen[i % std::size_t(n.x)] = true;
+    for (const bool column : seen) EXPECT_TRUE(column);
+  }
+}
+
+}  // namespace
+
+}  // namespace freeflow
