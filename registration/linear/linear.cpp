@@ -108,8 +108,8 @@ class LinearRun {
     if (l == 0 || (l == 1 && candidates.size() > 1)) {
       for (LinearCandidate& c : candidates) {
         Eigen::MatrixXd curvature;
-        descend(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l,
-                std::min(record.max_iterations, 20), curvature, record, false);
+        descend_together(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l,
+                         std::min(record.max_iterations, 20), curvature, record, false);
       }
       candidates = those_that_go_on(candidates, start, l, l == 0 && !last ? 3 : 1, record);
     }
@@ -121,8 +121,8 @@ class LinearRun {
       if (flirt && l == 2 && options_.model == LinearModel::affine)
         descend(candidates[i], LinearModel::scaled, cost, l, record.max_iterations, curvatures_[i],
                 record);
-      descend(candidates[i], options_.model, cost, l, record.max_iterations, curvatures_[i],
-              record);
+      descend_together(candidates[i], options_.model, cost, l, record.max_iterations,
+                       curvatures_[i], record);
     }
     if (last) candidates = {chosen(candidates, record)};
   }
@@ -133,11 +133,17 @@ class LinearRun {
                     candidates.size());
   }
 
-  /// The one under which the images share most structure, on level l or, as noise hides it on finer
-  /// ones, on the second; the first where none has a cost.
+  /// Of the images on level l or, as noise hides it on finer ones, on the second.
+  SharedStructure& structure_on(int l) {
+    std::optional<SharedStructure>& structure = structures_[std::min(l, 1)];
+    if (!structure) structure.emplace(ctx_, levels_[std::min(l, 1)], ranges_, weights_);
+    return *structure;
+  }
+
+  /// The one under which the images share most structure; the first where none has a cost.
   std::size_t most_alike(const std::vector<LinearCandidate>& candidates, int l,
                          LevelRecord& record) {
-    SharedStructure structure(ctx_, levels_[std::min(l, 1)], ranges_, weights_);
+    SharedStructure& structure = structure_on(l);
     std::size_t best = 0;
     double most = -1;
     for (std::size_t i = 0; i < candidates.size(); ++i) {
@@ -187,6 +193,28 @@ class LinearRun {
     for (std::size_t i = 0; i < all.size(); ++i)
       if (goes_on[i]) kept.push_back(all[i]);
     return kept;
+  }
+
+  /// Of the automatic search: a descent that loses a fifth of the structure which the images shared
+  /// was led astray (a joint histogram by a shading); then local correlation leads, if it keeps
+  /// more.
+  void descend_together(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
+                        int iterations, Eigen::MatrixXd& curvature, LevelRecord& record,
+                        bool candidate_is_alone = true) {
+    constexpr double enough = 0.8;
+    const bool automatic = options_.search == LinearSearch::automatic;
+    LinearCandidate otherwise = candidate;
+    descend(candidate, model, cost, l, iterations, curvature, record, candidate_is_alone);
+    if (!automatic) return;
+    SharedStructure& structure = structure_on(l);
+    const double before = structure.share(otherwise.world);
+    const double after = std::isfinite(candidate.cost) ? structure.share(candidate.world) : 0;
+    if (after >= enough * before) return;
+    Eigen::MatrixXd unknown;
+    descend(otherwise, model, structure.cost(), l, iterations, unknown, record, candidate_is_alone);
+    if (!std::isfinite(otherwise.cost) || structure.share(otherwise.world) <= after) return;
+    candidate = {otherwise.world, cost.evaluate(otherwise.world)};
+    curvature.resize(0, 0);
   }
 
   void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
@@ -288,7 +316,8 @@ class LinearRun {
   OverlapGuard guard_;
   ChannelMeasure similarity_;
   std::vector<ChannelRanges> ranges_;
-  std::vector<Eigen::MatrixXd> curvatures_;  // of the full model, carried from level to level
+  std::optional<SharedStructure> structures_[2];  // of the two coarsest levels, once asked for
+  std::vector<Eigen::MatrixXd> curvatures_;       // of the full model, carried from level to level
 };
 
 }  // namespace

@@ -19,6 +19,9 @@ class SharedStructure {
   /// fixed voxels: 0 to 1. Waits.
   double share(const Eigen::Affine3d& world);
 
+  /// The local correlation alone, negated, with its derivative: what a descent can follow.
+  LinearCost& cost() { return *cost_; }
+
  private:
   Context& ctx_;
   const LinearLevel& level_;

@@ -74,5 +74,28 @@ TEST_P(SharedStructureOf, DecidesWhereShadingsPullTowardsATurn) {
   EXPECT_LT((found * edge - edge).norm(), 3);
 }
 
+/// A textured column through the whole grid, with a shading of +-80 % along a direction.
+Volume<float> shaded_column(Context& ctx, const Eigen::Vector3d& along) {
+  Geometry g{{40, 36, 32}, {2, 2, 2}};
+  g.origin = -g.center();
+  return sample_world(ctx, g, [&](const Eigen::Vector3d& p) {
+    const double edge = 1 / (1 + std::exp(p.head<2>().norm() - 32));
+    const double shading = 0.8 * std::clamp(p.dot(along.normalized()) / 40, -1.0, 1.0);
+    return edge * (2.5 + 0.5 * texture(p)) * (1 + shading);
+  });
+}
+
+TEST_P(SharedStructureOf, LeadsADescentThatAShadingLedAstray) {
+  const Volume<float> fixed = shaded_column(ctx, {0.8, 0.4, 0.5}),
+                      moving = shaded_column(ctx, {0, 0.1, 0.8});
+  LinearOptions o;
+  o.initial.translation() = Eigen::Vector3d(25, 20, 40);
+  const Eigen::Affine3d found = register_linear(ctx, fixed, moving, o).affine;
+  for (int axis = 0; axis < 3; ++axis) {
+    const Eigen::Vector3d edge = 30 * Eigen::Vector3d::Unit(axis);
+    EXPECT_LT((found * edge - edge).norm(), 2) << "27 mm by the joint histogram alone";
+  }
+}
+
 }  // namespace
 }  // namespace freeflow
