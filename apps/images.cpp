@@ -1,6 +1,8 @@
 #include <apps/images.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -48,8 +50,9 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
   if (background) return;
   background = find_padding(image.voxels);
   if (!background) return;
-  warnings.push_back("'" + image.file + "' is padded with " +
-                     std::to_string(std::lround(*background)) +
+  std::array<char, 32> number{};  // as --background takes it: every digit
+  std::to_chars(number.data(), number.data() + number.size(), *background);
+  warnings.push_back("'" + image.file + "' is padded with " + number.data() +
                      ", which counts as not measured; --background names another value");
 }
 

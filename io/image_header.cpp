@@ -85,11 +85,6 @@ double shear_degrees(const Eigen::Affine3d& to_world) {
   return std::asin(std::min(1.0, products.cwiseAbs().maxCoeff())) * 180 / std::numbers::pi;
 }
 
-bool sform_has_voxel_size(const NiftiPlacement& nifti) {
-  const Eigen::Vector3d lengths = nifti.sform.linear().colwise().norm().transpose();
-  return (lengths - nifti.voxel_size).cwiseAbs().maxCoeff() < 1e-3 * nifti.voxel_size.maxCoeff();
-}
-
 constexpr double visible_shear_degrees = 0.06;  // what make_orthonormal repairs begins there
 
 /// ITK's rule (NiftiImageIO, ITK 5.1 and later), read off what it did.
@@ -117,15 +112,8 @@ void say_what_was_taken(NiftiPlacement& nifti, const Geometry& geometry, double 
 void warn_of_disagreement(const std::string& path, ImageHeader& header, double apart_mm) {
   const NiftiPlacement& nifti = *header.nifti;
   if (nifti.sform_code <= 0) return;
-  if (!sform_has_voxel_size(nifti)) {
-    const Eigen::Vector3d lengths = nifti.sform.linear().colwise().norm().transpose();
-    header.warnings.push_back(
-        "'" + path + "': " +
-        formatted("the voxel size (pixdim) is %g x %g x %g mm, but the sform's axes are %g x %g x "
-                  "%g mm long; programs take one or the other",
-                  nifti.voxel_size[0], nifti.voxel_size[1], nifti.voxel_size[2], lengths[0],
-                  lengths[1], lengths[2]));
-  }
+  if (!header.geometry || nifti.taken.starts_with("the qform"))  // else reading has said it
+    warn_of_voxel_size(path, nifti.voxel_size, nifti.sform, header.warnings);
   if (const double degrees = shear_degrees(nifti.sform); degrees > visible_shear_degrees)
     header.warnings.push_back(
         "'" + path + "': " +

@@ -3,6 +3,7 @@
 #include <Eigen/SVD>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -44,6 +45,18 @@ double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Ei
   return largest;
 }
 
+void warn_of_voxel_size(const std::string& path, const Eigen::Vector3d& said,
+                        const Eigen::Affine3d& sform, std::vector<std::string>& warnings) {
+  const Eigen::Vector3d axes = sform.linear().colwise().norm().transpose();
+  if ((axes - said).cwiseAbs().maxCoeff() < 1e-3 * said.maxCoeff()) return;
+  std::array<char, 200> text{};
+  std::snprintf(text.data(), text.size(),
+                "the voxel size (pixdim) is %g x %g x %g mm, but the sform's axes are %g x %g x %g "
+                "mm long; programs take one or the other",
+                said[0], said[1], said[2], axes[0], axes[1], axes[2]);
+  warnings.push_back("'" + path + "': " + text.data());
+}
+
 Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& warnings) {
   if (!(header.voxel_size.minCoeff() > 0))
     fail_reading(header.path, "its header declares a voxel size (pixdim) that is not positive");
@@ -77,6 +90,8 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
                        "': qform and sform differ and ITK's rule takes the qform; programs that "
                        "take the sform (FSL, SPM, nibabel) place voxels up to " +
                        in_mm(shift_mm) + " elsewhere");
+  else if (header.sform_code > 0)
+    warn_of_voxel_size(header.path, header.voxel_size, header.sform, warnings);
   return geometry;
 }
 

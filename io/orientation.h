@@ -14,8 +14,13 @@ double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Ei
 
 /// The grid of a NIfTI file by ITK's rule for sform and qform. An sform that ITK refuses is taken
 /// as it stands. Warns when another program that prefers the sform would place the voxels
-/// elsewhere, and when the file declares no orientation.
+/// elsewhere, else when the sform's axes are not as long as the voxels, and when the file declares
+/// no orientation.
 Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& warnings);
+
+/// Of an sform whose axes are not as long as the voxels are said to be.
+void warn_of_voxel_size(const std::string& path, const Eigen::Vector3d& said,
+                        const Eigen::Affine3d& sform, std::vector<std::string>& warnings);
 
 /// Replaces a direction that is a little off by the nearest orthonormal one and warns how far that
 /// moves voxels. Throws IoError when axes are more than about one degree off the perpendicular or

@@ -79,7 +79,7 @@ std::vector<StoredTransform> read_matlab_transforms(const std::string& path, std
     const bool complete = bool(in.read(reinterpret_cast<char*>(head.data()), sizeof head));
     const auto [type, rows, columns, imaginary, name_bytes] = head;
     constexpr std::int32_t limit = 1 << 20;
-    const bool plausible = (type == 0 || type == 10) && rows > 0 && columns > 0 && rows < limit &&
+    const bool plausible = (type == 0 || type == 10) && rows >= 0 && columns >= 0 && rows < limit &&
                            columns < limit && imaginary == 0 && name_bytes > 0 && name_bytes < 256;
     if (!complete || !plausible)
       fail_reading(path,

@@ -70,18 +70,17 @@ bool is_known_format(const std::string& path) {
 constexpr const char* unknown_format =
     "its extension names no known transform format; use .mat, .tfm, .txt or .h5";
 
-FileTransform read_itk_transform(const std::string& path, std::uint64_t bytes,
-                                 const std::optional<Geometry>& fixed) {
-  const DecimalPoint numbers;
-  if (is_hdf5(path)) return displaced_then_mapped(path, read_hdf5(path, fixed));
-  return displaced_then_mapped(path,
-                               chain_of(path,
-                                        is_text_format(path) ? read_text_transforms(path)
-                                                             : read_matlab_transforms(path, bytes),
-                                        fixed));
-}
-
 }  // namespace
+
+HostTransform read_transform_chain(const std::string& path, const std::optional<Geometry>& fixed) {
+  const std::uint64_t bytes = size_of_readable_file(path);
+  if (!is_known_format(path)) fail_reading(path, unknown_format);
+  const DecimalPoint numbers;
+  if (is_hdf5(path)) return read_hdf5(path, fixed);
+  return chain_of(
+      path, is_text_format(path) ? read_text_transforms(path) : read_matlab_transforms(path, bytes),
+      fixed);
+}
 
 bool is_transform_file(const std::string& path) {
   if (is_known_format(path)) return true;
@@ -90,8 +89,8 @@ bool is_transform_file(const std::string& path) {
 }
 
 FileTransform read_transform(const std::string& path, const std::optional<Geometry>& fixed) {
-  const std::uint64_t bytes = size_of_readable_file(path);
-  if (is_known_format(path)) return read_itk_transform(path, bytes, fixed);
+  size_of_readable_file(path);
+  if (is_known_format(path)) return displaced_then_mapped(path, read_transform_chain(path, fixed));
   if (!is_image_format(path))
     fail_reading(path,
                  std::string(unknown_format) + ", or an image format for a displacement field");
@@ -99,10 +98,9 @@ FileTransform read_transform(const std::string& path, const std::optional<Geomet
 }
 
 Eigen::Affine3d read_affine(const std::string& path) {
-  const std::uint64_t bytes = size_of_readable_file(path);
-  if (!is_known_format(path)) fail_reading(path, unknown_format);
   // A spline is evaluated somewhere, to be refused as the displacement it is.
-  const FileTransform transform = read_itk_transform(path, bytes, Geometry{{1, 1, 1}});
+  const FileTransform transform =
+      displaced_then_mapped(path, read_transform_chain(path, Geometry{{1, 1, 1}}));
   if (transform.displacement)
     fail_reading(path, "it holds a displacement field, but a linear 3-D transform is needed");
   return transform.affine;

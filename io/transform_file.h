@@ -12,6 +12,8 @@
 
 namespace freeflow {
 
+struct HostTransform;
+
 /// x -> affine(x + u(x)).
 struct FileTransform {
   Eigen::Affine3d affine = Eigen::Affine3d::Identity();
@@ -23,6 +25,10 @@ struct FileTransform {
 /// antsRegistration -z 1 writes it. A B-spline is evaluated on the grid `fixed`. Throws IoError,
 /// and InvalidArgument where that grid is needed and lacks.
 FileTransform read_transform(const std::string& path, const std::optional<Geometry>& fixed = {});
+
+/// The same files but images, and composites in any order; what is linear may not flatten space.
+/// Throws IoError, and InvalidArgument where the grid `fixed` is needed and lacks.
+HostTransform read_transform_chain(const std::string& path, const std::optional<Geometry>& fixed);
 
 /// Whether a file is read by read_transform: by its extension, and a NIfTI file by its components.
 /// Throws IoError when a NIfTI file cannot be read.

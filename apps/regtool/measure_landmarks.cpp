@@ -15,7 +15,7 @@ namespace {
 
 std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std::string& frame,
                                              const std::string& image) {
-  std::vector<Eigen::Vector3d> points = read_points(path).points;
+  std::vector<Eigen::Vector3d> points = read_points(path, frame).points;
   if (frame == "ras")
     for (Eigen::Vector3d& p : points) p.head<2>() *= -1;
   if (frame == "voxel") {

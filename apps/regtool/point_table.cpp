@@ -86,19 +86,41 @@ std::optional<std::array<std::size_t, 3>> columns(Cells names) {
   return {{0, 1, 2}};
 }
 
+/// What 3D Slicer's fiducials (.fcsv) say in lines before the points: "# CoordinateSystem = LPS"
+/// (of old ones 1, and 0 is RAS), "# columns = id,x,y,z,...".
+void take_comment(const std::string& line, std::string& comments, PointTable& table) {
+  comments += (comments.empty() ? "" : "\n") + line;
+  const auto equals = line.find('=');
+  if (equals == std::string::npos) return;
+  const std::string key = bare(line.substr(1, equals - 1)), value = bare(line.substr(equals + 1));
+  if (key == "CoordinateSystem")
+    table.frame = value == "LPS" || value == "1"   ? "lps"
+                  : value == "RAS" || value == "0" ? "ras"
+                                                   : "";
+  if (key != "columns") return;
+  const auto named = columns(split(value, ','));
+  if (!named) return;
+  table.columns = *named;
+  table.names = comments;
+}
+
 }  // namespace
 
-PointTable read_points(const std::string& path) {
+PointTable read_points(const std::string& path, const std::string& frame) {
   size_of_readable_file(path);
   std::ifstream file(path);
   if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
   skip_byte_order_mark(file);
   PointTable table;
-  std::string line;
+  std::string line, comments;
   bool first = true;
   for (int at = 1; std::getline(file, line); ++at) {
     if (line.ends_with('\r')) line.pop_back();
-    if (line.empty() || line[0] == '#') continue;
+    if (line.empty()) continue;
+    if (line[0] == '#') {
+      if (first) take_comment(line, comments, table);
+      continue;
+    }
     if (first && line.find(',') == std::string::npos && line.find('\t') != std::string::npos)
       table.separator = '\t';
     Cells cells = split(line, table.separator);
@@ -118,6 +140,10 @@ PointTable read_points(const std::string& path) {
     table.points.push_back(*p);
     table.cells.push_back(std::move(cells));
   }
+  if (!table.frame.empty() && table.frame != frame)
+    throw IoError("cannot read '" + path + "': its CoordinateSystem is " +
+                  (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
+                  "; give --frame " + table.frame);
   if (table.points.empty()) throw IoError("cannot read '" + path + "': it holds no point");
   return table;
 }

@@ -10,16 +10,19 @@
 namespace freeflow::apps {
 
 struct PointTable {
-  std::string names;                               ///< the first line, where it names the columns
-  char separator = ',';                            ///< or a tab
+  std::string names;     ///< the lines before the points, where they name the columns
+  std::string frame;     ///< lps or ras, where the file says it
+  char separator = ',';  ///< or a tab
   std::array<std::size_t, 3> columns = {0, 1, 2};  ///< of x, y and z
   std::vector<Eigen::Vector3d> points;
   std::vector<std::vector<std::string>> cells;  ///< of each point's line
 };
 
-/// The columns are those that a first line of names calls x, y and z, else the first three. Empty
-/// lines and those that begin with # are left out. Throws IoError with the line that is no point.
-PointTable read_points(const std::string& path);
+/// The columns are those that a first line of names, or a comment "# columns = id,x,y,z,..." as 3D
+/// Slicer's .fcsv has, calls x, y and z, else the first three. Empty lines and other comments are
+/// left out. Throws IoError with the line that is no point, and where the file names another frame
+/// than `frame`, lps, ras or voxel, that its points are taken to be of.
+PointTable read_points(const std::string& path, const std::string& frame);
 
 /// Throws IoError.
 void write_points(const std::string& path, const PointTable& table);

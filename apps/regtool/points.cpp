@@ -138,7 +138,7 @@ int regtool_points(int argc, const char* const* argv) {
   if (o.is_mesh())
     mesh.emplace(o.input);
   else
-    table = read_points(o.input);
+    table = read_points(o.input, o.frame);
   const Frames frame = frames(o);
   const Transform chain = read_chain(ctx, o.transforms, o.fixed, warnings);
   if (mesh) {

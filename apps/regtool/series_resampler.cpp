@@ -1,5 +1,6 @@
 #include <apps/regtool/series_resampler.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -39,19 +40,26 @@ bool looks_like_labels(const std::vector<float>& values, int row) {
   return several && double(alike) > 0.6 * double(pairs);
 }
 
-/// 0 is the default and goes with all.
-void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std::string& to) {
+/// 0 is the default: where it does not fit, a sentence says what stands in its place.
+void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std::string& to,
+                std::vector<std::string>& warnings) {
   std::ostringstream given;
   given << "--fill " << fill;
   require(!as_labels || fill == std::nearbyint(fill),
           given.str() + " is no label; give an integer");
-  if (fill == 0 || !is_integer(out.stored_type)) return;
+  if (!is_integer(out.stored_type)) return;
   with_stored_type(out.stored_type, [&](auto one) {
     using Limits = std::numeric_limits<decltype(one)>;
     const double stored = std::nearbyint((fill - out.intercept) / out.slope);
-    require(stored >= double(Limits::min()) && stored <= double(Limits::max()),
-            given.str() + " does not fit into the voxels of '" + to +
-                "'; give another value, or a type that holds it by --type");
+    const double most = double(Limits::max()), least = double(Limits::min());
+    if (stored >= least && stored <= most) return;
+    require(fill == 0, given.str() + " does not fit into the voxels of '" + to +
+                           "'; give another value, or a type that holds it by --type");
+    std::ostringstream held;
+    held << std::clamp(stored, least, most) * out.slope + out.intercept;
+    warnings.push_back("the fill value 0 does not fit into the voxels of '" + to +
+                       "'; where the image has no value they hold " + held.str() +
+                       " (--fill, or a type that holds it by --type)");
   });
 }
 
@@ -73,7 +81,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   nonfinite_ = 0;
   mixes_labels_ = false;
   const SeriesLayout out = output_of(in);
-  check_fill(o_.fill, as_labels_, out, to);
+  check_fill(o_.fill, as_labels_, out, to, warnings);
   const auto writer = std::make_shared<SeriesWriter>(to, out, ctx_.threads());
   for (auto planes = reader.read(); !planes.empty(); planes = reader.read()) {
     stop_if_interrupted();

@@ -25,6 +25,7 @@ using Linear = itk::MatrixOffsetTransformBase<double, 3, 3>;
 using Shift = itk::TranslationTransform<double, 3>;
 
 bool is_composite(const StoredTransform& t) { return t.type.starts_with("CompositeTransform"); }
+bool is_identity(const StoredTransform& t) { return t.type.starts_with("IdentityTransform"); }
 bool is_field(const StoredTransform& t) { return t.type.starts_with("DisplacementField"); }
 
 /// In double until the last step, so that a field that was written by write_hdf5 has its own bits.
@@ -149,6 +150,8 @@ HostTransform chain_of(const std::string& path, std::vector<StoredTransform> tra
     for (const StoredTransform& one : transforms)
       if (is_field(one))
         chain.steps.emplace_back(field_of(path, one, chain.warnings));
+      else if (is_identity(one))
+        chain.steps.emplace_back(Eigen::Affine3d::Identity());
       else if (is_spline(one))
         chain.steps.emplace_back(
             first_spline(path, one, &one == &transforms.back(), fixed, chain.warnings));

@@ -17,16 +17,12 @@ bool is_hdf5(const std::string& path) {
 
 HostTransform read_itk(const std::string& path, const TransformContext& context) {
   size_of_readable_file(path);
-  if (is_hdf5(path)) return read_hdf5(path, context.fixed);
-  FileTransform read = read_transform(path, context.fixed);
+  if (!is_image_format(path)) return read_transform_chain(path, context.fixed);
+  HostField field = read_displacement(path);
   HostTransform transform;
-  if (read.displacement) {
-    transform.warnings = std::move(read.displacement->warnings);
-    read.displacement->warnings.clear();
-    transform.steps.emplace_back(std::move(*read.displacement));
-  }
-  if (!read.displacement || !read.affine.matrix().isIdentity(0))
-    transform.steps.emplace_back(read.affine);
+  transform.warnings = std::move(field.warnings);
+  field.warnings.clear();
+  transform.steps.emplace_back(std::move(field));
   return transform;
 }
 

@@ -65,7 +65,7 @@ class Side:
         if padding is not None:
             background = padding
             self.warnings.append(
-                f"{self.name} is padded with {background:.0f}, which counts as not measured; background names another value"
+                f"{self.name} is padded with {np.format_float_positional(np.float32(background), trim='-')}, which counts as not measured; background names another value"
             )
         if background is None and clip is None:
             return image

@@ -106,6 +106,21 @@ class Intensities : public ProgramTest {
   }
 };
 
+TEST_F(Intensities, PaddingIsSaidAsBackgroundTakesIt) {
+  Geometry g = plain_geometry({24, 24, 24}, 2);
+  g.origin = -g.center();
+  Context cpu;
+  const auto odd = [](const Eigen::Vector3d& p) {
+    return p.norm() > 20 ? -64576.387 : 10 + 300 * head(p, 12);
+  };
+  write_image((folder / "o.nii").string(), g, sample_world(cpu, g, odd).to_host(cpu),
+              StoredType::float32, 1);
+  const Outcome found = run(linreg + " -f o.nii -m o.nii -o found_");
+  EXPECT_NE(found.err.find("'o.nii' is padded with -64576.387,"), std::string::npos) << found.err;
+  const Outcome named = run(linreg + " -f o.nii -m o.nii -o named_ --background -64576.387");
+  EXPECT_EQ(named.err.find("value of no voxel"), std::string::npos) << named.err;
+}
+
 TEST_F(Intensities, ACircleOfPaddingIsSaidAndPullsNothing) {
   write("f.nii", {40, 40, 32}, truth(), 36);
   write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 36);

@@ -173,6 +173,16 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
             "base_i,base_j,base_k\n11.000000,18.000000,33.000000\n");
   const std::string far = mapped("1e300,20,30\n");
   EXPECT_EQ(std::count(far.begin(), far.end(), ','), 2) << far;
+  const std::string slicer =
+      "# Markups fiducial file version = 4.11\n# CoordinateSystem = LPS\n"
+      "# columns = id,x,y,z,ow,label\n";
+  EXPECT_EQ(mapped(slicer + "7,10,20,30,0,apex\n# end\n"),
+            slicer + "7,11.000000,18.000000,33.000000,0,apex\n");
+  for (const std::string ras : {"RAS", "0"}) {
+    text("in.csv", "# CoordinateSystem = " + ras + "\n# columns = id,x,y,z\n1,10,20,30\n");
+    expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
+                   "its CoordinateSystem is RAS, but --frame is lps; give --frame ras");
+  }
   for (const std::string first : {"1O,20,30", "nan,20,30", "10;20;30", "10,20"}) {
     text("in.csv", first + "\n1,2,3\n");
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),

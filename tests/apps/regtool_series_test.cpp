@@ -178,6 +178,16 @@ TEST_F(RegtoolSeries, TheHeadersScalingStays) {
   EXPECT_EQ(b.stored_type, StoredType::float32);
   for (std::size_t i = 0; i < a.voxels.size(); ++i)
     ASSERT_NEAR(a.voxels[i], b.voxels[i], 0.00501) << "to a step of the scaling";
+  layout.stored_type = StoredType::uint8;
+  write("bytes.nii.gz", layout);
+  const Outcome o = run(apply + "-i bytes.nii.gz -o there.nii.gz" + chain);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("the fill value 0 does not fit into the voxels of 'there.nii.gz'; where the "
+                       "image has no value they hold 3 "),
+            std::string::npos)
+      << o.err;
+  expect_refusal(run(apply + "-i bytes.nii.gz -o out.nii.gz --fill 2" + chain),
+                 "--fill 2 does not fit");
 }
 
 TEST_F(RegtoolSeries, AllOutputsOrNone) {

@@ -46,6 +46,18 @@ TEST(Orientation, ScannerSformWinsWithoutWarning) {
   EXPECT_TRUE(image.warnings.empty());
 }
 
+TEST(Orientation, WarnsOfAnSformOfOtherVoxels) {
+  const TemporaryFolder folder;
+  std::array<float, 12> wide = straight;
+  wide[0] = 2;
+  const HostImage image = read_with(folder, 1, wide, 0);
+  EXPECT_EQ(image.geometry.spacing, Eigen::Vector3d(2, 2, 3));
+  ASSERT_EQ(image.warnings.size(), 1u);
+  EXPECT_NE(image.warnings[0].find("(pixdim) is 1 x 2 x 3 mm, but the sform's axes are 2 x 2 x 3"),
+            std::string::npos)
+      << image.warnings[0];
+}
+
 TEST(Orientation, WarnsWhenNothingIsDeclared) {
   const TemporaryFolder folder;
   const HostImage image = read_with(folder, 0, straight, 0);

@@ -3,6 +3,8 @@
 
 #include <sstream>
 
+#include <freeflow/io/transforms/host_transform.h>
+
 #include "io_test_support.h"
 
 namespace freeflow::test {
@@ -107,6 +109,14 @@ TEST(TransformFile, ReadsEveryLinearClass) {
                   turned, 1e-4);
   expect_same_map(read_text("VersorRigid3DTransform_float_3_3", versor_parameters, "10 -20 30"),
                   turned, 1e-4);
+  expect_same_map(read_text("IdentityTransform_double_3_3", "", ""), Eigen::Affine3d::Identity());
+  write_bytes(folder / "i.mat", matlab_variable<double>("IdentityTransform_double_3_3", {}) +
+                                    matlab_variable<double>("fixed", {}));
+  expect_same_map(read_affine(folder / "i.mat"), Eigen::Affine3d::Identity());
+  write_bytes(folder / "t.mat",
+              matlab_variable<double>("TranslationTransform_double_3_3", {1, 2, 3}) +
+                  matlab_variable<double>("fixed", {}));
+  expect_same_map(read_affine(folder / "t.mat"), Eigen::Affine3d(shift));
   const Eigen::Affine3d grown(shift * about * Eigen::AngleAxisd(0.2, Eigen::Vector3d::UnitZ()) *
                               Eigen::Scaling(1.5) * back);
   expect_same_map(
@@ -157,6 +167,12 @@ TEST(TransformFile, ACompositeMayDisplaceFirst) {
                   {"maps linearly before it displaces"});
   write_bytes(folder / "two.tfm", head + text_field() + "#Transform 2\n" + text_field());
   expect_io_error([&] { read_transform(folder / "two.tfm"); }, {"two displacement fields"});
+  // What resampling reads may be in any order.
+  const HostTransform late = read_transform_chain(folder / "late.tfm", {});
+  ASSERT_EQ(late.steps.size(), 2u);
+  expect_same_map(std::get<Eigen::Affine3d>(late.steps[0]), Eigen::Affine3d(Eigen::Scaling(2.0)));
+  EXPECT_EQ(std::get<HostField>(late.steps[1]).planes, voxels);
+  EXPECT_EQ(read_transform_chain(folder / "two.tfm", {}).steps.size(), 2u);
 }
 
 /// What would make ITK abort the program or free twice.
