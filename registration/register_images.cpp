@@ -189,7 +189,8 @@ RegistrationResult register_images(Context& ctx, PreparedImage& fixed, PreparedI
             find_start(ctx, fixed, moving, nonrigid, options, observer);
         PreparedImage& worked = worked_on(ctx, fixed, nonrigid);
         if (start) take_start(ctx, *start, fixed.geometry(), nonrigid);
-        if (!options.every_level && !ctx.rehearses()) leave_out_levels(worked.geometry(), nonrigid);
+        const bool every_level = options.every_level || nonrigid.iterations.size() > 1;
+        if (!every_level && !ctx.rehearses()) leave_out_levels(worked.geometry(), nonrigid);
         RegistrationResult result = run_model(ctx, worked, moving, nonrigid, observer);
         if (linear) result.overlap_before = linear->overlap_before;
         result.linear = std::move(linear);

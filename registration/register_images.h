@@ -34,7 +34,7 @@ struct RegistrationOptions {
   /// velocity, or keeps a velocity (symmetric flows, log-domain demons).
   StartKind start = StartKind::automatic;
   DiscreteStartOptions discrete_start = {};
-  /// Runs levels of few voxels, too (first_trusted_level).
+  /// Runs levels of few voxels, too (first_trusted_level), as iterations for each of them do.
   bool every_level = false;
 
   /// Throws InvalidArgument with the field and its mend.

@@ -54,9 +54,10 @@ def register(
     context, device, threads: where; by default where the arrays lie, numpy's on the first GPU if there is one.
     progress: True (tqdm where it is installed), or a function (stage, level, levels, iteration, iterations, cost) that
         may raise to stop. Ctrl-C stops at the next iteration. Other Python threads run meanwhile.
-    options: levels (without it those of few voxels are left out), iterations (one value or one per level, coarse to
-        fine), linear, start, channel_weights, bins, spacing, sigma_update, ...: as the programs' --help has them, with _
-        for -; `lambda_` for --lambda. Lengths are numbers (voxels) or words such as "3mm".
+    options: levels (without it those of few voxels are left out), iterations (one value, or one per level, coarse to
+        fine, of which then none is left out), linear, start, channel_weights, bins, spacing, sigma_update, ...: as the
+        programs' --help has them, with _ for -; `lambda_` for --lambda. Lengths are numbers (voxels) or words such as
+        "3mm".
         freeflow.option_names(model) lists them.
 
     Raises ValueError or TypeError naming the argument, RegistrationError where images have no content or do not overlap,

@@ -3,6 +3,7 @@
 
 #include <freeflow/deform/warp.h>
 #include <freeflow/registration/levels/pyramid.h>
+#include <freeflow/registration/register_images.h>
 #include <freeflow/regularize/unfold.h>
 
 #include "support/devices.h"
@@ -286,6 +287,21 @@ TEST(Pyramid, RegistrationBeginsWhereTwoAxesHaveVoxelsEnough) {
   EXPECT_EQ(first_trusted_level(plain_geometry({40, 28, 20}), 3), 2);
   EXPECT_EQ(first_trusted_level(plain_geometry({12, 14, 16}), 3), 2);
   EXPECT_EQ(first_trusted_level(plain_geometry({12, 14, 16}), 1), 0);
+}
+
+TEST_P(Ffd, IterationsForEachLevelLeaveNoneOut) {
+  const Geometry g = plain_geometry({40, 28, 20});  // of which the finest level alone is trusted
+  const Volume<float> image =
+      sample_world(ctx, g, [&](const Eigen::Vector3d& p) { return texture(p - g.center()); });
+  FfdOptions o;
+  o.levels = 3;
+  o.iterations = {1};
+  const auto levels_run = [&] {
+    return register_images(ctx, image, image, {o, std::nullopt}).levels.size();
+  };
+  EXPECT_EQ(levels_run(), 1u);
+  o.iterations = {1, 1, 1};
+  EXPECT_EQ(levels_run(), 3u);
 }
 
 TEST(Pyramid, AMovingImageOfLargerVoxelsIsNoCoarserThanTheLevel) {
