@@ -254,7 +254,8 @@ class LinearRun {
     candidate.world = parameters.affine(p);
   }
 
-  /// The blocks decide, unless the start is to be kept where the measure prefers it.
+  /// The blocks decide, unless noise alone agrees with them: a third of the shared structure is
+  /// lost. Nor where the start is to be kept and the measure prefers it.
   void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost,
               LinearResult& result, LevelRecord& record) {
     result.cost_before = cost.evaluate(start);
@@ -305,7 +306,11 @@ class LinearRun {
     const Eigen::Affine3d world = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
     const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
     const double refined_cost = cost.of(parameters, guard_)(parameters.start(), nullptr);
-    if (std::isfinite(refined_cost)) found = {world, refined_cost};
+    constexpr double enough = 2.0 / 3;
+    SharedStructure& structure = structure_on(levels_.count() - 1);
+    if (std::isfinite(refined_cost) &&
+        structure.share(world) >= enough * structure.share(found.world))
+      found = {world, refined_cost};
   }
 
   Context& ctx_;

@@ -59,6 +59,18 @@ void stop_if_asked(Observer& observer) {
   if (observer.stop_requested()) throw Cancelled{};
 }
 
+/// The unturned pose moved about: where one image shows a part of the object, their centres are of
+/// different things.
+std::vector<LinearCandidate> shifted(const LinearCandidate& unturned, double step_mm) {
+  constexpr int reach = 2;
+  std::vector<LinearCandidate> all;
+  for (int z = -reach; z <= reach; ++z)
+    for (int y = -reach; y <= reach; ++y)
+      for (int x = -reach; x <= reach; ++x)
+        all.push_back({Eigen::Translation3d(step_mm * Eigen::Vector3d(x, y, z)) * unturned.world});
+  return all;
+}
+
 }  // namespace
 
 std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting,
@@ -77,25 +89,36 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting&
                                {0.12 * radius, 10},
                                {0.12 * radius, 10},
                                {0.06 * radius, 5}};
+  const double smallest = setting.guard.smallest();
+  const auto improve = [&](std::vector<LinearCandidate>& beam, CandidateRank rank) {
+    search.score(beam, CandidateSampling::linear, smallest, rank);  // as their neighbours are
+    for (const PatternStep& step : steps) {
+      stop_if_asked(setting.observer);
+      search.improve(beam, step, CandidateSampling::linear, smallest, rank);
+    }
+  };
   std::vector<LinearCandidate> found;
+  double most_shared = 0;
   for (const CandidateRank rank : {CandidateRank::information, CandidateRank::shared}) {
     if (rank == CandidateRank::shared)
       for (LinearCandidate& c : all) c.cost *= c.overlap;
     // The start and its rotation keep a beam of their own whatever they score.
     std::vector<LinearCandidate> beam = distinct(all, content.center, 15, 0.25 * radius, beams);
     beam.insert(beam.begin(), all.begin(), all.begin() + 2);
-    const double smallest = setting.guard.smallest();
-    search.score(beam, CandidateSampling::linear, smallest, rank);  // as their neighbours are
-    for (const PatternStep& step : steps) {
-      stop_if_asked(setting.observer);
-      search.improve(beam, step, CandidateSampling::linear, smallest, rank);
-    }
+    improve(beam, rank);
     for (LinearCandidate& c :
          distinct(beam, content.center, 20, 0.25 * radius, std::size_t(wanted))) {
+      if (rank == CandidateRank::shared) most_shared = std::min(most_shared, c.cost);
       c.cost = 0;  // of two ranks, which do not compare
       found.push_back(c);
     }
   }
+  std::vector<LinearCandidate> moved = shifted(about.unturned(), 0.4 * radius);
+  search.score(moved, CandidateSampling::nearest, smallest, CandidateRank::shared);
+  moved = distinct(moved, content.center, 20, 0.25 * radius, std::size_t(wanted));
+  improve(moved, CandidateRank::shared);
+  moved = distinct(moved, content.center, 20, 0.25 * radius, 1);
+  if (!moved.empty() && moved.front().cost < most_shared) found.push_back({moved.front().world});
   return distinct(found, content.center, 20, 0.25 * radius, found.size());
 }
 

@@ -181,5 +181,34 @@ TEST_F(RealData, ThinLiverVolumesReachTheirLandmarks) {
   }
 }
 
+/// The bases of the lungs alone, whose header says another place: the centres of the two images
+/// show different things.
+TEST_F(RealData, ASlabThatLiesElsewhereIsFound) {
+  const std::filesystem::path dir = data / "lung_elastix";
+  HostImage slab = read_image((dir / "followup.nii.gz").string());
+  constexpr int slices = 48;
+  const Eigen::Vector3d shift(60, 90, -80);
+  const double top = slab.geometry.origin.z() + slab.geometry.spacing.z() * (slices - 1);
+  slab.geometry.extent.z = slices;
+  slab.geometry.origin += shift;
+  slab.voxels.resize(slab.geometry.extent.count());
+  write_image((folder / "slab.nii").string(), slab.geometry, slab.voxels, StoredType::int16, 1);
+  const Outcome o = run(program_path("linreg") + " -f '" + (dir / "baseline.nii.gz").string() +
+                        "' -m slab.nii -o l_ --outputs report");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string());
+  const auto fixed = points(dir / "baseline_points.csv"),
+             moving = points(dir / "followup_points.csv");
+  ASSERT_EQ(fixed.size(), moving.size());
+  double sum = 0, count = 0;
+  for (std::size_t i = 0; i < fixed.size(); ++i) {
+    if (!(moving[i].z() < top)) continue;
+    sum += (found * fixed[i] - (moving[i] + shift)).norm();
+    ++count;
+  }
+  ASSERT_GT(count, 5);
+  EXPECT_LT(sum / count, 4) << "73 mm by the search about the centres alone";
+}
+
 }  // namespace real_data_test
 }  // namespace freeflow
