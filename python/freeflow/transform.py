@@ -22,6 +22,8 @@ def _lps(matrix_ras, name):
         raise TypeError(f"{name} is no 4x4 matrix of numbers: {error}") from error
     if matrix.shape != (4, 4):
         raise ValueError(f"{name} must be a 4x4 matrix in millimetres, and its shape is {matrix.shape}")
+    if not np.isfinite(matrix).all():
+        raise ValueError(f"{name} has numbers that are not finite")
     return flipped(matrix)
 
 

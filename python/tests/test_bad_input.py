@@ -136,7 +136,7 @@ def test_registrations(arguments, error, words):
         (lambda t: list(freeflow.register_many([(GOOD,)])), ValueError, "one of pairs is a tuple of 1"),
         (lambda t: t @ np.eye(4), TypeError, "unsupported|ufunc"),
         (lambda t: freeflow.Transform.affine(np.zeros((4, 4))), ValueError, "affine"),
-        (lambda t: freeflow.Transform.affine(affine_with(np.nan)), ValueError, "not finite"),
+        (lambda t: freeflow.Transform.affine(affine_with(np.nan)), ValueError, "matrix_ras has numbers that are not finite"),
         (lambda t: freeflow.Transform.field(np.zeros((4, 4, 4)), AFFINE), ValueError, "displacement_ras must be of shape"),
         (lambda t: freeflow.Transform.field(np.full((4, 4, 4, 3), np.nan), AFFINE), ValueError, "displacement_ras has numbers"),
         (lambda t: freeflow.Transform.read("t.h5"), ValueError, "regtool convert"),
