@@ -10,6 +10,7 @@
 #include <optional>
 #include <utility>
 
+#include <apps/regtool/markups.h>
 #include <apps/table.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
@@ -104,10 +105,7 @@ void take_comment(const std::string& line, std::string& comments, PointTable& ta
   table.names = comments;
 }
 
-}  // namespace
-
-PointTable read_points(const std::string& path, const std::string& frame) {
-  size_of_readable_file(path);
+PointTable read_table(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
   skip_byte_order_mark(file);
@@ -140,6 +138,14 @@ PointTable read_points(const std::string& path, const std::string& frame) {
     table.points.push_back(*p);
     table.cells.push_back(std::move(cells));
   }
+  return table;
+}
+
+}  // namespace
+
+PointTable read_points(const std::string& path, const std::string& frame) {
+  size_of_readable_file(path);
+  PointTable table = is_markups_name(path) ? read_markups(path) : read_table(path);
   if (!table.frame.empty() && table.frame != frame)
     throw IoError("cannot read '" + path + "': its CoordinateSystem is " +
                   (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
@@ -149,6 +155,7 @@ PointTable read_points(const std::string& path, const std::string& frame) {
 }
 
 void write_points(const std::string& path, const PointTable& table) {
+  if (!table.markups.empty()) return write_markups(path, table);
   std::ofstream file(path);
   if (!file) fail_writing(path, errno);
   file << std::fixed << std::setprecision(6);

@@ -1,4 +1,4 @@
-// Tables of points as files: CSV or TSV with columns x, y and z.
+// Tables of points as files: CSV or TSV with columns x, y and z, and 3D Slicer's fiducials.
 #pragma once
 
 #include <array>
@@ -16,12 +16,14 @@ struct PointTable {
   std::array<std::size_t, 3> columns = {0, 1, 2};  ///< of x, y and z
   std::vector<Eigen::Vector3d> points;
   std::vector<std::vector<std::string>> cells;  ///< of each point's line
+  std::string markups;                          ///< 3D Slicer's JSON, whole, where it is such
 };
 
-/// The columns are those that a first line of names, or a comment "# columns = id,x,y,z,..." as 3D
-/// Slicer's .fcsv has, calls x, y and z, else the first three. Empty lines and other comments are
-/// left out. Throws IoError with the line that is no point, and where the file names another frame
-/// than `frame`, lps, ras or voxel, that its points are taken to be of.
+/// 3D Slicer's markups (.json), or a table. Its columns are those that a first line of names, or a
+/// comment "# columns = id,x,y,z,..." as 3D Slicer's .fcsv has, calls x, y and z, else the first
+/// three. Empty lines and other comments are left out. Throws IoError with the line that is no
+/// point, and where the file names another frame than `frame`, lps, ras or voxel, that its points
+/// are taken to be of.
 PointTable read_points(const std::string& path, const std::string& frame);
 
 /// Throws IoError.

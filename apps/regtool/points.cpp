@@ -6,6 +6,7 @@
 #include <apps/options.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
+#include <apps/regtool/markups.h>
 #include <apps/regtool/point_table.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
@@ -61,6 +62,9 @@ void PointsOptions::validate() const {
   require(is_mesh_name(output) == is_mesh(),
           "-i '" + input + "' and -o '" + output +
               "' must both be meshes (.ply, .stl, .obj, .vtk) or both be tables");
+  require(is_markups_name(output) == is_markups_name(input),
+          "-i '" + input + "' and -o '" + output +
+              "' must both be 3D Slicer's markups (.json) or both be tables");
   std::vector<std::string> inputs = images;
   inputs.push_back(input);
   inputs.push_back(fixed);
@@ -110,8 +114,8 @@ int regtool_points(int argc, const char* const* argv) {
   po::options_description options("Options");
   options.add_options()  //
       ("input,i", po::value(&o.input)->value_name("IN.csv|MESH"),
-       "points, x,y,z a line or in columns of these names, or a mesh (.ply .stl .obj .vtk, in "
-       "builds with VTK)")  //
+       "points, x,y,z a line or in columns of these names, 3D Slicer's .fcsv or .mrk.json, or a "
+       "mesh (.ply .stl .obj .vtk, in builds with VTK)")  //
       ("output,o", po::value(&o.output)->value_name("OUT.csv|MESH"),
        "the same lines or faces, mapped; a mesh in the format of the extension")  //
       ("transform,t", po::value(&o.transforms)->composing()->value_name("FILE|[FILE,1]"),

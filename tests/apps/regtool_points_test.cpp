@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <map>
 
+#include <nlohmann/json.hpp>
+
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/mesh_file.h>
@@ -193,6 +195,40 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                    "names of columns x, y and z");
   }
+}
+
+TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
+  write_affine(path("shift.mat"), Eigen::Affine3d(Eigen::Translation3d(1, -2, 3)),
+               Eigen::Vector3d::Zero());
+  const auto markups = [](const std::string& system, const std::string& position) {
+    return R"({"@schema": "s", "markups": [{"type": "Fiducial", "coordinateSystem": ")" + system +
+           R"(", "coordinateUnits": "mm", "controlPoints": [)" +
+           R"({"label": "apex", "position": )" + position + R"(, "positionStatus": "defined"}, )" +
+           R"({"label": "none", "positionStatus": "undefined"}], "measurements": [{"value": 4}]}]})";
+  };
+  const std::string call = "-i in.mrk.json --direction fixed-to-moving -t shift.mat -o ";
+  text("in.mrk.json", markups("LPS", "[10, 20, 30.125]"));
+  ASSERT_EQ(points(call + "there.mrk.json").status, 0);
+  const auto there = nlohmann::json::parse(slurp(folder / "there.mrk.json"));
+  const auto expected = nlohmann::json::parse(markups("LPS", "[11.0, 18.0, 33.125]"));
+  EXPECT_EQ(there["markups"][0]["controlPoints"], expected["markups"][0]["controlPoints"]);
+  EXPECT_EQ(there["@schema"], "s");
+  EXPECT_FALSE(there["markups"][0].contains("measurements")) << "they were of other points";
+  text("in.mrk.json", markups("RAS", "[10, 20, 30]"));
+  expect_refusal(points(call + "out.mrk.json"), "its CoordinateSystem is RAS");
+  ASSERT_EQ(points(call + "ras.mrk.json --frame ras").status, 0);
+  EXPECT_EQ(nlohmann::json::parse(
+                slurp(folder / "ras.mrk.json"))["markups"][0]["controlPoints"][0]["position"],
+            nlohmann::json({9, 22, 33}));
+  expect_refusal(points(call + "out.csv"), "must both be 3D Slicer's markups");
+  for (const std::string wrong : {"{}", "not json", R"({"markups": [{"controlPoints": [{}]}]})"}) {
+    text("in.mrk.json", wrong);
+    expect_refusal(points(call + "out.mrk.json"), "it is no markups file of 3D Slicer");
+  }
+  text("in.mrk.json", markups("LPS", "[1, 2]"));
+  expect_refusal(points(call + "out.mrk.json"), "it is no markups file of 3D Slicer");
+  text("in.mrk.json", markups("IJK", "[1, 2, 3]"));
+  expect_refusal(points(call + "out.mrk.json"), "its coordinateSystem is 'IJK'");
 }
 
 TEST_F(RegtoolPoints, MeshesInVoxelsTurnWithTheGrid) {
