@@ -117,6 +117,7 @@ bool is_table(const std::string& file) {
 
 void check(const std::vector<ListedSubject>& subjects) {
   require(!subjects.empty(), "no subject is listed");
+  if (subjects.size() == 1) size_of_readable_file(subjects[0].channels[0]);  // not an unmet pattern
   require(subjects.size() >= 2, "a template needs two subjects or more, and " +
                                     in_quotes(subjects[0].channels[0]) + " is the only one");
   std::map<std::string, std::string> file_of_name;

@@ -381,6 +381,7 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   expect_refusal(run(atlas + images() + "-o out.nii.gz"),
                  "is the prefix of several files: -o out_");
   expect_refusal(run(atlas + " -i s0.nii" + out), "two subjects or more");
+  expect_refusal(run(atlas + " -i s9_*.nii" + out), "there is no such file");
   expect_refusal(run(atlas + " -i s0.nii missing.nii" + out), "missing.nii");
   std::filesystem::create_directory(path("b"));
   std::filesystem::copy(path("s0.nii"), path("b/s0.nii"));
