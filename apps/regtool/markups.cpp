@@ -1,8 +1,10 @@
 #include <apps/regtool/markups.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
-#include <cmath>
 #include <fstream>
+#include <stdexcept>
 
 #include <nlohmann/json.hpp>
 
@@ -15,28 +17,62 @@ namespace freeflow::apps {
 
 namespace {
 
-/// Calls f(position) for the control points that have one.
+constexpr const char* no_markups =
+    "it is no markups file of 3D Slicer (.mrk.json), whose controlPoints have each a position of "
+    "three numbers";
+
+/// Calls f(position) for the control points.
 template <class F>
 void for_each_position(ordered_json& file, F&& f) {
   for (ordered_json& markup : file.at("markups"))
-    for (ordered_json& control : markup.at("controlPoints"))
-      if (control.value("positionStatus", "defined") != "undefined") f(control.at("position"));
+    for (ordered_json& control : markup.at("controlPoints")) f(control.at("position"));
 }
 
-/// One for all markups of the file.
-std::string coordinate_system(const std::string& path, const ordered_json& file) {
-  std::string system;
+/// Slicer writes "mm", or a code of which that is the first word.
+bool is_mm(const ordered_json& units) {
+  return units == "mm" || (units.is_array() && !units.empty() && units[0] == "mm");
+}
+
+/// Boxes and planes say a second time where they are.
+bool is_of_points(const std::string& type) {
+  constexpr std::array known{"Fiducial", "Line", "Angle", "Curve", "ClosedCurve"};
+  return std::ranges::find(known, type) != known.end();
+}
+
+/// Points are paired by their places in a file, so that none may be left out.
+void require_placed(const std::string& path, const ordered_json& markup) {
+  for (const ordered_json& control : markup.at("controlPoints"))
+    if (control.value("positionStatus", "defined") != "defined")
+      fail_reading(path, "its point '" + control.value("label", std::string()) +
+                             "' has no position; place or delete it");
+}
+
+/// One for all markups of the file, lps or ras.
+std::string frame_of(const std::string& path, const ordered_json& file) {
+  std::string frame;
   for (const ordered_json& markup : file.at("markups")) {
-    const std::string own = markup.value("coordinateSystem", "LPS");
-    if (own != "LPS" && own != "RAS")
-      fail_reading(path, "its coordinateSystem is '" + own + "', neither LPS nor RAS");
-    if (markup.value("coordinateUnits", "mm") != "mm")
+    const std::string system = markup.value("coordinateSystem", "LPS"),
+                      type = markup.value("type", "Fiducial");
+    if (system != "LPS" && system != "RAS")
+      fail_reading(path, "its CoordinateSystem is '" + system + "', neither LPS nor RAS");
+    if (!is_of_points(type))
+      fail_reading(path, "its markup of type " + type + " is no list of points");
+    if (markup.contains("coordinateUnits") && !is_mm(markup["coordinateUnits"]))
       fail_reading(path, "its coordinateUnits are not mm");
-    if (!system.empty() && own != system)
+    require_placed(path, markup);
+    const std::string own = system == "RAS" ? "ras" : "lps";
+    if (!frame.empty() && own != frame)
       fail_reading(path, "its markups are of different coordinateSystems; save them apart");
-    system = own;
+    frame = own;
   }
-  return system;
+  return frame;
+}
+
+/// What writes such a file again calls itself for each level.
+bool is_shallow(int depth, ordered_json::parse_event_t /*event*/, ordered_json& /*parsed*/) {
+  constexpr int deepest = 64;
+  if (depth > deepest) throw std::length_error("nested too deep");
+  return true;
 }
 
 }  // namespace
@@ -48,8 +84,8 @@ PointTable read_markups(const std::string& path) {
   if (!stream) fail_reading(path, "it cannot be opened");
   PointTable table;
   try {
-    ordered_json file = ordered_json::parse(stream);
-    table.frame = coordinate_system(path, file) == "RAS" ? "ras" : "lps";
+    ordered_json file = ordered_json::parse(stream, is_shallow);
+    table.frame = frame_of(path, file);
     for_each_position(file, [&](const ordered_json& position) {
       Eigen::Vector3d p;
       for (int axis = 0; axis < 3; ++axis) p[axis] = position.at(std::size_t(axis)).get<double>();
@@ -57,9 +93,9 @@ PointTable read_markups(const std::string& path) {
     });
     table.markups = file.dump();
   } catch (const nlohmann::json::exception&) {
-    fail_reading(path,
-                 "it is no markups file of 3D Slicer (.mrk.json), whose controlPoints have each a "
-                 "position of three numbers");
+    fail_reading(path, no_markups);
+  } catch (const std::length_error&) {
+    fail_reading(path, no_markups);
   }
   return table;
 }

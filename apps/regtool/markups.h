@@ -10,8 +10,8 @@ namespace freeflow::apps {
 /// By its extension, .json.
 bool is_markups_name(const std::string& path);
 
-/// The points of all markups in the file, in order; those without a position are left out. The
-/// whole file is kept in PointTable::markups. Throws IoError.
+/// The points of all markups in the file, in order. The whole file is kept in PointTable::markups.
+/// Throws IoError, also where one has no position or a markup is no list of points.
 PointTable read_markups(const std::string& path);
 
 /// The same file with other positions; what was derived from the old ones (measurements) is left

@@ -15,14 +15,15 @@ namespace {
 
 std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std::string& frame,
                                              const std::string& image) {
-  std::vector<Eigen::Vector3d> points = read_points(path, frame).points;
-  if (frame == "ras")
+  PointTable table = read_points(path, frame);
+  std::vector<Eigen::Vector3d>& points = table.points;
+  if (table.frame == "ras")
     for (Eigen::Vector3d& p : points) p.head<2>() *= -1;
-  if (frame == "voxel") {
+  if (table.frame == "voxel") {
     const Eigen::Affine3d to_world = read_geometry(image).index_to_world();
     for (Eigen::Vector3d& p : points) p = to_world * p;
   }
-  return points;
+  return std::move(points);
 }
 
 /// How many points the chain's first field does not reach.

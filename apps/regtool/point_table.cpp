@@ -97,12 +97,12 @@ void take_comment(const std::string& line, std::string& comments, PointTable& ta
   if (key == "CoordinateSystem")
     table.frame = value == "LPS" || value == "1"   ? "lps"
                   : value == "RAS" || value == "0" ? "ras"
-                                                   : "";
+                                                   : value;
   if (key != "columns") return;
-  const auto named = columns(split(value, ','));
-  if (!named) return;
-  table.columns = *named;
-  table.names = comments;
+  if (const auto named = columns(split(value, ','))) {
+    table.columns = *named;
+    table.names = value;
+  }
 }
 
 PointTable read_table(const std::string& path) {
@@ -119,6 +119,7 @@ PointTable read_table(const std::string& path) {
       if (first) take_comment(line, comments, table);
       continue;
     }
+    if (first && !table.names.empty()) table.names = comments;  // all, to be written again
     if (first && line.find(',') == std::string::npos && line.find('\t') != std::string::npos)
       table.separator = '\t';
     Cells cells = split(line, table.separator);
@@ -146,10 +147,14 @@ PointTable read_table(const std::string& path) {
 PointTable read_points(const std::string& path, const std::string& frame) {
   size_of_readable_file(path);
   PointTable table = is_markups_name(path) ? read_markups(path) : read_table(path);
-  if (!table.frame.empty() && table.frame != frame)
+  if (table.frame.empty()) table.frame = frame;
+  if (table.frame != "lps" && table.frame != "ras" && table.frame != frame)
+    throw IoError("cannot read '" + path + "': its CoordinateSystem is '" + table.frame +
+                  "', neither LPS nor RAS");
+  if (frame != "lps" && table.frame != frame)
     throw IoError("cannot read '" + path + "': its CoordinateSystem is " +
                   (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
-                  "; give --frame " + table.frame);
+                  "; leave --frame out");
   if (table.points.empty()) throw IoError("cannot read '" + path + "': it holds no point");
   return table;
 }

@@ -11,7 +11,7 @@ namespace freeflow::apps {
 
 struct PointTable {
   std::string names;     ///< the lines before the points, where they name the columns
-  std::string frame;     ///< lps or ras, where the file says it
+  std::string frame;     ///< lps, ras or voxel
   char separator = ',';  ///< or a tab
   std::array<std::size_t, 3> columns = {0, 1, 2};  ///< of x, y and z
   std::vector<Eigen::Vector3d> points;
@@ -21,9 +21,9 @@ struct PointTable {
 
 /// 3D Slicer's markups (.json), or a table. Its columns are those that a first line of names, or a
 /// comment "# columns = id,x,y,z,..." as 3D Slicer's .fcsv has, calls x, y and z, else the first
-/// three. Empty lines and other comments are left out. Throws IoError with the line that is no
-/// point, and where the file names another frame than `frame`, lps, ras or voxel, that its points
-/// are taken to be of.
+/// three. Empty lines and other comments are left out. Its points are
+/// of the frame that the file names, else of `frame`: lps, ras or voxel. Throws IoError with the
+/// line that is no point, and where `frame` is another than the file's and not the default, lps.
 PointTable read_points(const std::string& path, const std::string& frame);
 
 /// Throws IoError.

@@ -142,7 +142,7 @@ int regtool_points(int argc, const char* const* argv) {
   if (o.is_mesh())
     mesh.emplace(o.input);
   else
-    table = read_points(o.input, o.frame);
+    o.frame = (table = read_points(o.input, o.frame)).frame;
   const Frames frame = frames(o);
   const Transform chain = read_chain(ctx, o.transforms, o.fixed, warnings);
   if (mesh) {

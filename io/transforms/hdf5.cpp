@@ -25,7 +25,9 @@ using Linear = itk::MatrixOffsetTransformBase<double, 3, 3>;
 using Shift = itk::TranslationTransform<double, 3>;
 
 bool is_composite(const StoredTransform& t) { return t.type.starts_with("CompositeTransform"); }
-bool is_identity(const StoredTransform& t) { return t.type.starts_with("IdentityTransform"); }
+bool is_identity(const StoredTransform& t) {
+  return t.type.starts_with("IdentityTransform") && t.type.ends_with("_3_3");
+}
 bool is_field(const StoredTransform& t) { return t.type.starts_with("DisplacementField"); }
 
 /// In double until the last step, so that a field that was written by write_hdf5 has its own bits.

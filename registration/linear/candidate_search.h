@@ -15,7 +15,8 @@ namespace freeflow {
 struct LinearCandidate {
   Eigen::Affine3d world = Eigen::Affine3d::Identity();
   double cost = 0;
-  double overlap = 0;  ///< where a CandidateSearch scored it
+  double overlap = 0;         ///< where a CandidateSearch scored it
+  bool by_structure = false;  ///< local correlation led it where the measure went astray
 };
 
 /// What a search asks for.

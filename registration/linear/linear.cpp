@@ -24,6 +24,16 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+/// Tells nobody, and stops where another asks it to.
+class StopsAsAsked : public Observer {
+ public:
+  explicit StopsAsAsked(Observer& other) : other_(other) {}
+  bool stop_requested() override { return other_.stop_requested(); }
+
+ private:
+  Observer& other_;
+};
+
 /// Runs one registration: what its levels share.
 class LinearRun {
  public:
@@ -120,7 +130,7 @@ class LinearRun {
     for (std::size_t i = 0; i < candidates.size(); ++i) {
       if (flirt && l == 2 && options_.model == LinearModel::affine)
         descend(candidates[i], LinearModel::scaled, cost, l, record.max_iterations, curvatures_[i],
-                record);
+                record, observer_);
       descend_together(candidates[i], options_.model, cost, l, record.max_iterations,
                        curvatures_[i], record);
     }
@@ -136,6 +146,7 @@ class LinearRun {
   /// Of the images on level l or, as noise hides it on finer ones, on the second.
   SharedStructure& structure_on(int l) {
     std::optional<SharedStructure>& structure = structures_[std::min(l, 1)];
+    if (l > 0) structures_[0].reset();
     if (!structure) structure.emplace(ctx_, levels_[std::min(l, 1)], ranges_, weights_);
     return *structure;
   }
@@ -204,21 +215,30 @@ class LinearRun {
     constexpr double enough = 0.8;
     const bool automatic = options_.search == LinearSearch::automatic;
     LinearCandidate otherwise = candidate;
-    descend(candidate, model, cost, l, iterations, curvature, record, candidate_is_alone);
+    descend(candidate, model, cost, l, iterations, curvature, record, observer_,
+            candidate_is_alone);
     if (!automatic) return;
     SharedStructure& structure = structure_on(l);
     const double before = structure.share(otherwise.world);
     const double after = std::isfinite(candidate.cost) ? structure.share(candidate.world) : 0;
     if (after >= enough * before) return;
     Eigen::MatrixXd unknown;
-    descend(otherwise, model, structure.cost(), l, iterations, unknown, record, candidate_is_alone);
+    LevelRecord aside;  // of another measure, whose costs do not compare
+    StopsAsAsked silent(observer_);
+    const int asked = structure.cost().evaluations();
+    descend(otherwise, model, structure.cost(), l, iterations, unknown, aside, silent,
+            candidate_is_alone);
+    record.evaluations += structure.cost().evaluations() - asked;
     if (!std::isfinite(otherwise.cost) || structure.share(otherwise.world) <= after) return;
-    candidate = {otherwise.world, cost.evaluate(otherwise.world)};
+    otherwise.by_structure = true;
+    otherwise.cost = cost.evaluate(otherwise.world);
+    candidate = otherwise;
     curvature.resize(0, 0);
+    record.stopped_because = aside.stopped_because;
   }
 
   void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
-               int iterations, Eigen::MatrixXd& curvature, LevelRecord& record,
+               int iterations, Eigen::MatrixXd& curvature, LevelRecord& record, Observer& observer,
                bool candidate_is_alone = true) {
     const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
     const LinearParameters parameters(model, levels_.fixed_content().center, radius,
@@ -233,9 +253,10 @@ class LinearRun {
       o.longest_step = 3 * spacing;
       // Where candidates are only compared, a rough minimum tells them apart.
       o.smallest_step = (model == options_.model && candidate_is_alone ? 0.01 : 0.04) * spacing;
-      if (options_.similarity.is(SimilarityKind::ssd) && weights_.size() == 1)
-        o.curvature = cost.ssd_curvature_of(parameters);
-      candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer_);
+      const bool of_ssd = &cost.measure() == &similarity_.measure() &&
+                          options_.similarity.is(SimilarityKind::ssd) && weights_.size() == 1;
+      if (of_ssd) o.curvature = cost.ssd_curvature_of(parameters);
+      candidate.cost = minimize_quasi_newton(smooth, p, curvature, o, record, observer);
     } else {
       const PlainCost plain = [&](const Eigen::VectorXd& q) { return smooth(q, nullptr); };
       const double coarseness = spacing / levels_.spacing_mm(levels_.count() - 1);
@@ -248,8 +269,8 @@ class LinearRun {
       o.first_step = spacing;
       o.smallest_step = 0.02 * spacing;
       candidate.cost = options_.search == LinearSearch::hill
-                           ? minimize_hill(plain, p, o, record, observer_)
-                           : minimize_powell(plain, p, o, record, observer_);
+                           ? minimize_hill(plain, p, o, record, observer)
+                           : minimize_powell(plain, p, o, record, observer);
     }
     candidate.world = parameters.affine(p);
   }
@@ -259,10 +280,13 @@ class LinearRun {
   void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost,
               LinearResult& result, LevelRecord& record) {
     result.cost_before = cost.evaluate(start);
-    const bool lost = result.cost_before < found.cost;  // not so where the start has no overlap
+    const bool by_structure = found.by_structure;  // against the measure
+    const bool lost =
+        !by_structure && result.cost_before < found.cost;  // not so where the start has no overlap
     const bool moved = edge_movement(start, found.world) > levels_.spacing_mm(levels_.count() - 1);
     if (!lost && uses_blocks()) refine_found(found, cost, record);
-    const bool contested = result.cost_before < found.cost && moved && options_.keep_better_start;
+    const bool contested =
+        !by_structure && result.cost_before < found.cost && moved && options_.keep_better_start;
     if (lost || contested) {
       found = {start, result.cost_before};
       result.start_kept = true;

@@ -30,6 +30,7 @@ class LinearCost {
   std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> ssd_curvature_of(
       const LinearParameters& parameters);
   int evaluations() const { return evaluations_; }
+  const SimilarityMeasure& measure() const { return measure_; }
 
  private:
   Context& ctx_;

@@ -13,12 +13,12 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
   const std::vector<float> f = fixed.to_host(ctx), m = moving.to_host(ctx);
   const Eigen::Affine3d to_world = fixed.geometry().index_to_world();
   const Extent n = fixed.extent();
-  std::vector<std::size_t> of_value;
-  for (std::size_t i = 0; i < f.size(); ++i)
-    if (std::isfinite(f[i])) of_value.push_back(i);
-  const std::size_t stride = spread_stride(n, of_value.size(), most_points);
-  for (std::size_t k = 0; k < of_value.size(); k += stride) {
-    const std::size_t i = of_value[k], x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
+  const auto count =
+      std::size_t(std::ranges::count_if(f, [](float v) { return std::isfinite(v); }));
+  const std::size_t stride = spread_stride(n, count, most_points);
+  for (std::size_t i = 0; i < f.size(); i += stride) {
+    if (!std::isfinite(f[i])) continue;
+    const std::size_t x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
     const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(x), double(y), double(z));
     for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
   }

@@ -180,10 +180,13 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
       "# columns = id,x,y,z,ow,label\n";
   EXPECT_EQ(mapped(slicer + "7,10,20,30,0,apex\n# end\n"),
             slicer + "7,11.000000,18.000000,33.000000,0,apex\n");
-  for (const std::string ras : {"RAS", "0"}) {
+  const std::string late = "# columns = id,x,y,z\n# CoordinateSystem = 0\n";
+  EXPECT_EQ(mapped(late + "1,10,20,30\n"), late + "1,9.000000,22.000000,33.000000\n");
+  for (const std::string ras : {"RAS", "IJK"}) {
     text("in.csv", "# CoordinateSystem = " + ras + "\n# columns = id,x,y,z\n1,10,20,30\n");
-    expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
-                   "its CoordinateSystem is RAS, but --frame is lps; give --frame ras");
+    expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving --frame voxel "
+                          "--image in.csv"),
+                   ras == "RAS" ? "is RAS, but --frame is voxel" : "is 'IJK', neither LPS nor RAS");
   }
   for (const std::string first : {"1O,20,30", "nan,20,30", "10;20;30", "10,20"}) {
     text("in.csv", first + "\n1,2,3\n");
@@ -203,8 +206,8 @@ TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
   const auto markups = [](const std::string& system, const std::string& position) {
     return R"({"@schema": "s", "markups": [{"type": "Fiducial", "coordinateSystem": ")" + system +
            R"(", "coordinateUnits": "mm", "controlPoints": [)" +
-           R"({"label": "apex", "position": )" + position + R"(, "positionStatus": "defined"}, )" +
-           R"({"label": "none", "positionStatus": "undefined"}], "measurements": [{"value": 4}]}]})";
+           R"({"label": "apex", "position": )" + position + R"(, "positionStatus": "defined"}], )" +
+           R"("measurements": [{"value": 4}]}]})";
   };
   const std::string call = "-i in.mrk.json --direction fixed-to-moving -t shift.mat -o ";
   text("in.mrk.json", markups("LPS", "[10, 20, 30.125]"));
@@ -215,8 +218,7 @@ TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
   EXPECT_EQ(there["@schema"], "s");
   EXPECT_FALSE(there["markups"][0].contains("measurements")) << "they were of other points";
   text("in.mrk.json", markups("RAS", "[10, 20, 30]"));
-  expect_refusal(points(call + "out.mrk.json"), "its CoordinateSystem is RAS");
-  ASSERT_EQ(points(call + "ras.mrk.json --frame ras").status, 0);
+  ASSERT_EQ(points(call + "ras.mrk.json").status, 0);
   EXPECT_EQ(nlohmann::json::parse(
                 slurp(folder / "ras.mrk.json"))["markups"][0]["controlPoints"][0]["position"],
             nlohmann::json({9, 22, 33}));
@@ -228,7 +230,17 @@ TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
   text("in.mrk.json", markups("LPS", "[1, 2]"));
   expect_refusal(points(call + "out.mrk.json"), "it is no markups file of 3D Slicer");
   text("in.mrk.json", markups("IJK", "[1, 2, 3]"));
-  expect_refusal(points(call + "out.mrk.json"), "its coordinateSystem is 'IJK'");
+  expect_refusal(points(call + "out.mrk.json"), "its CoordinateSystem is 'IJK'");
+  std::string missing = markups("LPS", R"("")");
+  missing.replace(missing.find("defined"), 7, "missing");
+  text("in.mrk.json", missing);
+  expect_refusal(points(call + "out.mrk.json"), "its point 'apex' has no position");
+  std::string box = markups("LPS", "[1, 2, 3]");
+  box.replace(box.find("Fiducial"), 8, "ROI");
+  text("in.mrk.json", box);
+  expect_refusal(points(call + "out.mrk.json"), "type ROI is no list of points");
+  text("in.mrk.json", std::string(100000, '[') + std::string(100000, ']'));
+  expect_refusal(points(call + "out.mrk.json"), "it is no markups file of 3D Slicer");
 }
 
 TEST_F(RegtoolPoints, MeshesInVoxelsTurnWithTheGrid) {

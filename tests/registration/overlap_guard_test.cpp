@@ -44,6 +44,16 @@ TEST_P(OverlapGuardOf, LooksAtAPaddedImageWhateverItsRows) {
   EXPECT_NEAR(guard.overlap(half), 13.0 / 27, 0.03);
 }
 
+TEST_P(OverlapGuardOf, LooksAtAllColumnsOfABox) {
+  const Extent n{35, 35, 35};  // the box has rows of twice the 12 voxels of a stride
+  const Volume<float> part = values_in(ctx, n, {5, 5, 6}, {28, 28, 27});
+  const OverlapGuard guard(ctx, part, part);
+  for (int axis = 0; axis < 3; ++axis) {
+    const Eigen::Affine3d moved(Eigen::Translation3d(Eigen::Vector3d::Unit(axis) * 3));
+    EXPECT_NEAR(guard.overlap(moved), axis == 2 ? 19.0 / 22 : 21.0 / 24, 0.04) << axis;
+  }
+}
+
 TEST_P(OverlapGuardOf, LooksAtAMaskOfFewVoxels) {
   const Extent n{64, 64, 64};
   const OverlapGuard guard(ctx, values_in(ctx, n, {33, 21, 40}, {35, 23, 42}),
