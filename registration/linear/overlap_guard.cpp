@@ -13,12 +13,21 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
   const std::vector<float> f = fixed.to_host(ctx), m = moving.to_host(ctx);
   const Eigen::Affine3d to_world = fixed.geometry().index_to_world();
   const Extent n = fixed.extent();
-  const auto count =
-      std::size_t(std::ranges::count_if(f, [](float v) { return std::isfinite(v); }));
-  const std::size_t stride = spread_stride(n, count, most_points);
-  for (std::size_t i = 0; i < f.size(); i += stride) {
+  std::vector<std::size_t> of_value;
+  Extent first = n, last{0, 0, 0};  // of the box of those that have a value
+  for (std::size_t i = 0; i < f.size(); ++i) {
     if (!std::isfinite(f[i])) continue;
-    const std::size_t x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
+    of_value.push_back(i);
+    const int x = int(i % n.x), y = int(i / n.x % n.y);
+    first = {std::min(first.x, x), std::min(first.y, y), 0};
+    last = {std::max(last.x, x), std::max(last.y, y), 0};
+  }
+  // In no step with the rows of the grid, nor with those of a box within it.
+  const Extent rows{n.x * std::max(1, last.x - first.x + 1),
+                    n.y * std::max(1, last.y - first.y + 1), 1};
+  const std::size_t stride = spread_stride(rows, of_value.size(), most_points);
+  for (std::size_t k = 0; k < of_value.size(); k += stride) {
+    const std::size_t i = of_value[k], x = i % n.x, y = i / n.x % n.y, z = i / n.x / n.y;
     const Eigen::Vector3d p = to_world * Eigen::Vector3d(double(x), double(y), double(z));
     for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
   }
