@@ -106,8 +106,8 @@ po::options_description common_options(CommonOptions& v) {
           "levels of the image pyramid; where it is not given, ffdreg and "
           "fluidreg leave out those of few voxels")  //
       ("iterations", po::value(&v.iterations)->value_name("NxNxN"),
-       "at most so many iterations, coarse to fine: one value or one per level, of which then none "
-       "is left out; the default depends on the program")  //
+       "at most so many iterations, coarse to fine: one value or one per level, none of which is "
+       "then left out for its few voxels; the default depends on the program")  //
       ("interpolation", text(v.interpolation)->value_name("linear|cubic"),
        "for the warped images")  //
       ("outputs",

@@ -142,7 +142,8 @@ int regtool_points(int argc, const char* const* argv) {
   if (o.is_mesh())
     mesh.emplace(o.input);
   else
-    o.frame = (table = read_points(o.input, o.frame)).frame;
+    table = read_points(o.input, o.frame);
+  if (!o.is_mesh()) o.frame = table.frame;
   const Frames frame = frames(o);
   const Transform chain = read_chain(ctx, o.transforms, o.fixed, warnings);
   if (mesh) {

@@ -55,7 +55,7 @@ def register(
     progress: True (tqdm where it is installed), or a function (stage, level, levels, iteration, iterations, cost) that
         may raise to stop. Ctrl-C stops at the next iteration. Other Python threads run meanwhile.
     options: levels (without it those of few voxels are left out), iterations (one value, or one per level, coarse to
-        fine, of which then none is left out), linear, start, channel_weights, bins, spacing, sigma_update, ...: as the
+        fine, none left out then), linear, start, channel_weights, bins, spacing, sigma_update, ...: as the
         programs' --help has them, with _ for -; `lambda_` for --lambda. Lengths are numbers (voxels) or words such as
         "3mm".
         freeflow.option_names(model) lists them.

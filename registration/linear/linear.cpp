@@ -280,9 +280,9 @@ class LinearRun {
   void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost,
               LinearResult& result, LevelRecord& record) {
     result.cost_before = cost.evaluate(start);
-    const bool by_structure = found.by_structure;  // against the measure
-    const bool lost =
-        !by_structure && result.cost_before < found.cost;  // not so where the start has no overlap
+    const bool by_structure = found.by_structure;  // so the measure has no say
+    // Not so where the start has no overlap.
+    const bool lost = !by_structure && result.cost_before < found.cost;
     const bool moved = edge_movement(start, found.world) > levels_.spacing_mm(levels_.count() - 1);
     if (!lost && uses_blocks()) refine_found(found, cost, record);
     const bool contested =

@@ -44,8 +44,7 @@ enum class LinearRefinement {
   /// follows, and then the measure of the whole is the largest structure's. Its answer stays where
   /// half of the blocks agree with it, as for one object moved rigidly, and where slices are
   /// thicker than 6 mm (of a head), as in PET. It also stays where the fit would lose a third of
-  /// the
-  /// structure that the images share (blocks of noise), however the blocks were asked for.
+  /// the structure that the images share (blocks of noise), however the blocks were asked for.
   automatic,
   /// After the search, on the finest level: blocks matched by correlation, and the transform fitted
   /// to the best 30 % (Ourselin 2001).
