@@ -107,7 +107,7 @@ void take_comment(const std::string& line, std::string& comments, PointTable& ta
 
 PointTable read_table(const std::string& path) {
   std::ifstream file(path);
-  if (!file) throw IoError("cannot read '" + path + "': it cannot be opened");
+  if (!file) fail_reading(path, "it cannot be opened");
   skip_byte_order_mark(file);
   PointTable table;
   std::string line, comments;
@@ -126,16 +126,16 @@ PointTable read_table(const std::string& path) {
     if (std::exchange(first, false) && are_names(cells)) {
       const auto named = columns(cells);
       if (!named)
-        throw IoError("cannot read '" + path + "': line " + std::to_string(at) +
-                      " is neither a point nor names of columns x, y and z");
+        fail_reading(path, "line " + std::to_string(at) +
+                               " is neither a point nor names of columns x, y and z");
       table.names = line;
       table.columns = *named;
       continue;
     }
     const std::optional<Eigen::Vector3d> p = point(cells, table);
     if (!p)
-      throw IoError("cannot read '" + path + "': line " + std::to_string(at) +
-                    " has no three numbers x,y,z, separated by commas or tabs");
+      fail_reading(path, "line " + std::to_string(at) +
+                             " has no three numbers x,y,z, separated by commas or tabs");
     table.points.push_back(*p);
     table.cells.push_back(std::move(cells));
   }
@@ -149,13 +149,12 @@ PointTable read_points(const std::string& path, const std::string& frame) {
   PointTable table = is_markups_name(path) ? read_markups(path) : read_table(path);
   if (table.frame.empty()) table.frame = frame;
   if (table.frame != "lps" && table.frame != "ras" && table.frame != frame)
-    throw IoError("cannot read '" + path + "': its CoordinateSystem is '" + table.frame +
-                  "', neither LPS nor RAS");
+    fail_reading(path, "its CoordinateSystem is '" + table.frame + "', neither LPS nor RAS");
   if (frame != "lps" && table.frame != frame)
-    throw IoError("cannot read '" + path + "': its CoordinateSystem is " +
-                  (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
-                  "; leave --frame out");
-  if (table.points.empty()) throw IoError("cannot read '" + path + "': it holds no point");
+    fail_reading(path, std::string("its CoordinateSystem is ") +
+                           (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
+                           "; leave --frame out");
+  if (table.points.empty()) fail_reading(path, "it holds no point");
   return table;
 }
 

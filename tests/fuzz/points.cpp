@@ -1,4 +1,4 @@
-// Tables of points (CSV).
+// Tables of points (CSV, 3D Slicer's .fcsv).
 #include "support.h"
 
 #include <apps/regtool/point_table.h>
@@ -6,11 +6,12 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t count) {
   using namespace freeflow;
   const std::string path = fuzz::input_file("x.csv", bytes, count);
-  fuzz::reads([&] {
-    const apps::PointTable table = apps::read_points(path);
-    fuzz::expect(table.points.size() == table.cells.size(), "a line of text for each point");
-    for (const Eigen::Vector3d& point : table.points)
-      fuzz::expect(point.allFinite(), "points are finite");
-  });
+  for (const char* frame : {"lps", "voxel"})
+    fuzz::reads([&] {
+      const apps::PointTable table = apps::read_points(path, frame);
+      fuzz::expect(table.points.size() == table.cells.size(), "a line of text for each point");
+      for (const Eigen::Vector3d& point : table.points)
+        fuzz::expect(point.allFinite(), "points are finite");
+    });
   return 0;
 }

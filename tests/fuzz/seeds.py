@@ -4,6 +4,7 @@ libFuzzer's -dict.
 
     tests/fuzz/seeds.py FOLDER      FOLDER/TARGET/* and FOLDER/TARGET.dict"""
 import gzip
+import json
 import random
 import struct
 import sys
@@ -188,6 +189,16 @@ def objs():
 def points():
     yield b"x,y,z,name\n0,0,0,a\n1.5,-2e3,3,b\n\n# a comment\n4 , 5 , 6\n"
     yield b"1,2,3\r\n4,5,6\r\n"
+    yield (b"# Markups fiducial file version = 4.11\n# CoordinateSystem = LPS\n# columns = id,x,y,z,ow,ox,oy,oz,vis,sel,lock,label,desc\n"
+           b"1,1.5,-2,3,0,0,0,1,1,1,0,F-1,\n2,4,5,6,0,0,0,1,1,1,0,F-2,\n")
+
+
+def markups():
+    for system, position in (("LPS", [1.5, -2, 3]), ("RAS", [4, 5e-3, 6])):
+        yield json.dumps({"@schema": "https://raw.githubusercontent.com/slicer/slicer/master/markups-schema-v1.0.3.json#", "markups": [
+            {"type": "Fiducial", "coordinateSystem": system, "coordinateUnits": "mm", "measurements": [{"name": "length", "value": 1}],
+             "controlPoints": [{"id": "1", "label": "F-1", "position": position, "positionStatus": "defined"}]}]}).encode()
+    yield b'{"markups":[{"type":"Curve","coordinateUnits":["mm","UCUM"],"controlPoints":[{"position":[0,0,0]}]}]}'
 
 
 def tables():
@@ -209,7 +220,8 @@ def any_bytes():
 
 
 SEEDS = {"nifti": niftis, "metaimage": metaimages, "nrrd": nrrds, "itk_text": itk_texts, "itk_matlab": itk_matlabs, "transform_text": transform_texts,
-         "transform_nifti": transform_niftis, "m3z": morphs, "ply": plys, "obj": objs, "points": points, "tables": tables, "ini": inis, "hdf5": any_bytes}
+         "transform_nifti": transform_niftis, "m3z": morphs, "ply": plys, "obj": objs, "points": points, "markups": markups,
+         "tables": tables, "ini": inis, "hdf5": any_bytes}
 
 NUMBERS = "-1 0 1 nan inf 1e308 -1e-308 2147483647 4294967296 9223372036854775807 99999999999999999999".split()
 WORDS = {
@@ -230,6 +242,9 @@ WORDS = {
     "ply": ["element vertex ", "element face ", "property list uchar int vertex_indices", "property float ", "property double ", "format ascii 1.0",
             "format binary_big_endian 1.0", "end_header", "element edge ", "comment ", "obj_info ", "uint8", "int32", "float64", "vertex_index"],
     "obj": ["v ", "f ", "vt ", "//", "\\\n"],
+    "points": ["# CoordinateSystem = ", "# columns = ", "LPS", "RAS", "id", "label", "x", "y", "z"],
+    "markups": ["markups", "controlPoints", "position", "positionStatus", "undefined", "coordinateSystem", "coordinateUnits", "Fiducial", "ClosedCurve",
+                "Plane", "LPS", "RAS", "mm", "measurements", "label", "null", "\\ud800"],
     "tables": ["fixed", "moving", "output", "fixed_mask", "init", "name", "image", "mask", "labels", "channel2", "channel9", "\t"],
     "ini": ["fixed", "levels", "bending", "quiet", "similarity", "channel-weights", "help", "=", "[", "]", "yes", "off", "*"],
 }
