@@ -31,11 +31,11 @@ std::string one_line(const std::string& text) {
 }
 
 void fail_reading(const std::string& path, const std::string& reason) {
-  throw IoError("cannot read '" + path + "': " + one_line(reason));
+  throw IoError("cannot read '" + one_line(path) + "': " + one_line(reason));
 }
 
 void fail_writing(const std::string& path, const std::string& reason) {
-  throw IoError("cannot write '" + path + "': " + reason);
+  throw IoError("cannot write '" + one_line(path) + "': " + reason);
 }
 
 bool has_extension(const std::string& path, const std::string& extension) {

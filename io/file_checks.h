@@ -16,8 +16,9 @@ enum class FileFormat { nifti, metaimage, nrrd };
 /// text its beginning.
 std::string one_line(const std::string& text);
 
-/// Throws IoError "cannot read 'path': reason" or "cannot write 'path': reason"; the reason of the
-/// first passes through one_line, as it may quote the file.
+/// Throws IoError "cannot read 'path': reason" or "cannot write 'path': reason"; the path passes
+/// through one_line, as a table may have named it, and the reason of the first, as it may quote the
+/// file.
 [[noreturn]] void fail_reading(const std::string& path, const std::string& reason);
 [[noreturn]] void fail_writing(const std::string& path, const std::string& reason);
 

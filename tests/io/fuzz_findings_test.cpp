@@ -169,6 +169,12 @@ TEST(FuzzFindings, ElementsWithoutAPropertyInPly) {
                   {"declares 1000000000000000000 elements 'vertex' without a property"});
 }
 
+TEST(FuzzFindings, APathOfATableWithControlCharacters) {
+  // The sentence named it as it was: a template's table may say image, line break, a\x16.nii.
+  expect_io_error([&] { size_of_readable_file("a\x16.nii"); },
+                  {"cannot read 'a?.nii': there is no such file"});
+}
+
 TEST(FuzzFindings, AListOfNanCornersInPly) {
   const TemporaryFolder folder;
   write_bytes(folder / "x.ply",
