@@ -335,10 +335,12 @@ int Cohort::run() {
   std::future<Context> starting = start_context(options_.device, options_.threads);
   try {
     Worker first(*this, options_.threads > 0 ? options_.threads : omp_get_max_threads());
-    work(first, starting.get());
+    Context ctx = starting.get();
+    write_summary();  // so that what cannot be written is said before the first pair is computed
+    work(first, std::move(ctx));
   } catch (const Cancelled&) {
     const std::size_t there = count(State::done) + count(State::made_before);
-    write_summary();  // in place of an earlier run's, which told of other pairs
+    write_summary();
     throw Interrupted{std::to_string(there) + " of " + std::to_string(pairs_.size()) +
                       " pairs are done, and the same command goes on with the others"};
   }

@@ -21,7 +21,7 @@ struct CohortOptions {
   /// verbosity shows what it does.
   int jobs = 0;
   Verbosity verbosity = Verbosity::automatic;
-  std::string summary;  ///< a table that is written in the end, or empty
+  std::string summary;  ///< a table that is written when it begins and ends, or empty
 };
 
 struct CohortPair {

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -42,15 +43,21 @@ std::optional<std::pair<std::string, std::size_t>> quoted_cell(const std::string
   return std::nullopt;
 }
 
+/// Of a cell that stands in no quotes. A transform to be inverted, [FILE,1], holds a comma.
+std::size_t end_of_cell(const std::string& line, std::size_t begin, char separator) {
+  const std::size_t bracket = begin < line.size() && line[begin] == '[' ? line.find(']', begin) : 0;
+  if (bracket != std::string::npos) begin = std::max(begin, bracket);
+  return std::min(line.find(separator, begin), line.size());
+}
+
 std::vector<std::string> cells_of(const std::string& line, char separator) {
   std::vector<std::string> cells;
   for (std::size_t at = 0;; ++at) {
-    const std::size_t begin = line.find_first_not_of(' ', at);
+    const std::size_t begin = std::min(line.find_first_not_of(' ', at), line.size());
     const auto quoted = begin < line.size() && line[begin] == '"'
                             ? quoted_cell(line, begin, separator)
                             : std::nullopt;
-    const std::size_t end =
-        quoted ? quoted->second : std::min(line.find(separator, at), line.size());
+    const std::size_t end = quoted ? quoted->second : end_of_cell(line, begin, separator);
     cells.push_back(quoted ? quoted->first : without_blanks(line.substr(at, end - at)));
     at = end;
     if (at >= line.size()) return cells;
@@ -188,8 +195,10 @@ class Places {
 
 }  // namespace
 
-void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles>& files) {
+void require_apart(const TableFiles& own, const std::vector<TableRow>& rows,
+                   const std::vector<RowFiles>& files) {
   Places places;
+  std::set<std::string> read{places.of(own.table), Places::resolved(own.table).string()};
   std::map<std::string, const TableRow*> writer_of;
   for (std::size_t i = 0; i < rows.size(); ++i)
     for (const std::string& file : files[i].written) {
@@ -197,15 +206,25 @@ void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles
       require(is_new, rows[i].place + ": the output '" + file + "' is also that of " +
                           other->second->place);
     }
+  for (const std::string& place : read)
+    if (const auto writer = writer_of.find(place); writer != writer_of.end())
+      throw InvalidArgument(writer->second->place + ": an output is the table itself, '" +
+                            own.table + "'; give the outputs other names");
   for (std::size_t i = 0; i < rows.size(); ++i)
-    for (const std::string& file : files[i].read) {
-      auto writer = writer_of.find(places.of(file));
-      if (writer == writer_of.end()) writer = writer_of.find(Places::resolved(file).string());
-      if (writer == writer_of.end()) continue;
-      throw InvalidArgument(rows[i].place + ": the input '" + file + "' is an output of " +
-                            writer->second->place +
-                            "; give what builds on others a table of its own, to run after theirs");
-    }
+    for (const std::string& file : files[i].read)
+      for (const std::string& place : {places.of(file), Places::resolved(file).string()}) {
+        read.insert(place);
+        const auto writer = writer_of.find(place);
+        if (writer == writer_of.end()) continue;
+        throw InvalidArgument(
+            rows[i].place + ": the input '" + file + "' is an output of " + writer->second->place +
+            "; give what builds on others a table of its own, to run after theirs");
+      }
+  if (own.summary.empty()) return;
+  const std::string summary = places.of(own.summary);
+  require(!read.contains(summary) && !writer_of.contains(summary),
+          "--summary '" + own.summary +
+              "' is the table of the pairs or one of their files; give it another name");
 }
 
 }  // namespace freeflow::apps

@@ -26,9 +26,10 @@ struct TableLine {
 };
 
 /// The first holds the names. Cells are separated by tabs, or by what the first line has instead
-/// of them, commas or semicolons, and may stand in quotes, as spreadsheets and R write them; lines
-/// end as on any system. Those that are empty or begin with # are passed over, as are empty cells
-/// beyond the last name. Throws IoError for a file that cannot be read.
+/// of them, commas or semicolons, and may stand in quotes, as spreadsheets and R write them;
+/// [FILE,1] is one cell. Lines end as on any system. Those that are empty or begin with # are
+/// passed over, as are empty cells beyond the last name. Throws IoError for a file that cannot be
+/// read.
 std::vector<TableLine> table_lines(const std::string& path);
 
 /// Rows of known columns. Throws IoError for a file that cannot be
@@ -39,12 +40,20 @@ std::vector<TableRow> read_table(const std::string& path, const TableColumns& co
 /// A path in a table is relative to the table's folder.
 std::string path_in_table(const std::string& table, const std::string& path);
 
-/// Rows are worked on beside each other, so that none may write what another writes or reads:
-/// throws InvalidArgument with both lines. `files` are those of each row.
 struct RowFiles {
   std::vector<std::string> read, written;
 };
-void require_apart(const std::vector<TableRow>& rows, const std::vector<RowFiles>& files);
+
+/// A table and what is written of how its rows ended, or nothing.
+struct TableFiles {
+  std::string table, summary;
+};
+
+/// Rows are worked on beside each other, so that none may write what another writes or reads, nor
+/// the table, and the summary is none of all these files: throws InvalidArgument with the lines.
+/// `files` are those of each row.
+void require_apart(const TableFiles& own, const std::vector<TableRow>& rows,
+                   const std::vector<RowFiles>& files);
 
 /// Runs a check so that its sentence begins with the row's place.
 template <class Check>

@@ -162,7 +162,7 @@ std::vector<ApplyOptions> pairs_of_table(const ApplyOptions& o) {
       pairs.push_back(options_of(o, row));
       files.push_back({input_files(pairs.back()), pairs.back().outputs});
     });
-  require_apart(rows, files);
+  require_apart({o.pairs, o.summary}, rows, files);
   return pairs;
 }
 

@@ -1,4 +1,6 @@
 // --pairs of the registration programs and of regtool apply, as a user runs them.
+#include <algorithm>
+
 #include <nlohmann/json.hpp>
 
 #include <freeflow/io/image_file.h>
@@ -155,15 +157,14 @@ TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
 
 TEST_F(Cohort, ApplyTakesATableToo) {
   ASSERT_EQ(run(fluidreg + quick + "-f data/f.nii.gz -m data/m1.nii.gz -o warp/a_").status, 0);
-  const std::string call =
-      regtool + " apply" +
-      table(
-          "input\treference\toutput\ttransform\ttransform2\n"
-          "m1.nii.gz\tf.nii.gz\t../out/there.nii.gz\t../warp/a_1Warp.nii.gz\t"
-          "../warp/a_0GenericAffine.mat\n"
-          "f.nii.gz\tm1.nii.gz\t../out/back.nii.gz\t[../warp/a_0GenericAffine.mat,1]\t"
-          "../warp/a_1InverseWarp.nii.gz\n"
-          "none.nii.gz\tm1.nii.gz\t../out/none.nii.gz\t../warp/a_0GenericAffine.mat\t\n");
+  std::string rows =
+      "input\treference\toutput\ttransform\ttransform2\n"
+      "m1.nii.gz\tf.nii.gz\t../out/there.nii.gz\t../warp/a_1Warp.nii.gz\t"
+      "../warp/a_0GenericAffine.mat\n"
+      "f.nii.gz\tm1.nii.gz\t../out/back.nii.gz\t[../warp/a_0GenericAffine.mat,1]\t"
+      "../warp/a_1InverseWarp.nii.gz\n"
+      "none.nii.gz\tm1.nii.gz\t../out/none.nii.gz\t../warp/a_0GenericAffine.mat\t\n";
+  const std::string call = regtool + " apply" + table(rows);
   Outcome o = run(call);
   EXPECT_EQ(o.status, 1);
   EXPECT_NE(o.err.find("regtool: pair 3/3 (data/../out/none.nii.gz): cannot read"),
@@ -183,6 +184,8 @@ TEST_F(Cohort, ApplyTakesATableToo) {
             0);
   EXPECT_EQ(slurp(folder / "one.nii.gz"), slurp(folder / "out/back.nii.gz"));
   EXPECT_FALSE(std::filesystem::exists(folder / "out/none.nii.gz"));
+  std::ranges::replace(rows, '\t', ',');  // [FILE,1] is one cell without quotes too
+  table(rows);
   o = run(call);
   EXPECT_NE(o.err.find("0 done, 2 made before, 1 failed"), std::string::npos) << o.err;
   o = run(call + "--interpolation nearest");
@@ -252,6 +255,14 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
   expect_refusal(run(fluidreg + " --pairs none.tsv"), "none.tsv");
   expect_refusal(run(fluidreg + " -f a -m b -o out_ --summary s.tsv"),
                  "--summary goes with --pairs");
+  for (const std::string taken : {"data/pairs.tsv", "link/m1.nii.gz", "out/a_report.json"})
+    expect_refusal(run(fluidreg + good + "--summary " + taken),
+                   "is the table of the pairs or one of their files");
+  expect_refusal(run(fluidreg + good + quick + "--summary data/f.nii.gz/sums.tsv"),
+                 "cannot make the folder 'data/f.nii.gz'");
+  expect_refusal(
+      run(regtool + " apply" + table("input\treference\toutput\nm1.nii.gz\tf.nii.gz\tpairs.tsv\n")),
+      "an output is the table itself, 'data/pairs.tsv'");
   EXPECT_FALSE(std::filesystem::exists(folder / "out"));
 }
 
