@@ -1,5 +1,6 @@
 #include <freeflow/io/itk_image_io.h>
 
+#include <itkMetaDataObject.h>
 #include <itkMetaImageIO.h>
 #include <itkNiftiImageIO.h>
 #include <itkNrrdImageIO.h>
@@ -152,6 +153,25 @@ void require_size(const std::string& path, itk::ImageIOBase& io, std::uint64_t b
     fail_reading(path, "its header is damaged: it says in two ways how many voxels there are");
 }
 
+constexpr const char* measurement_frame = "NRRD_measurement frame";
+
+/// Other keys that begin with NRRD_ are of the file itself, those with ITK_ of ITK.
+NrrdNotes notes_of(const itk::MetaDataDictionary& keys) {
+  NrrdNotes notes;
+  itk::ExposeMetaData(keys, measurement_frame, notes.measurement_frame);
+  for (const std::string& key : keys.GetKeys())
+    if (std::string text; !key.starts_with("NRRD_") && !key.starts_with("ITK_") &&
+                          itk::ExposeMetaData(keys, key, text))
+      notes.texts.emplace(key, text);
+  return notes;
+}
+
+void add_notes(itk::MetaDataDictionary& keys, const NrrdNotes& notes) {
+  if (!notes.measurement_frame.empty())
+    itk::EncapsulateMetaData(keys, measurement_frame, notes.measurement_frame);
+  for (const auto& [key, text] : notes.texts) itk::EncapsulateMetaData(keys, key, text);
+}
+
 /// ITK's writers print to stderr when a file cannot be opened.
 void require_writable(const std::string& path) {
   errno = 0;
@@ -210,6 +230,8 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
     image.geometry = geometry_of(path, *io);
     image.components = int(io->GetNumberOfComponents());
     image.volumes = volumes_of(path, *io);
+    if (io->GetNumberOfDimensions() > 3) image.step = io->GetSpacing(3);
+    if (format == FileFormat::nrrd) image.nrrd = notes_of(io->GetMetaDataDictionary());
     image.colours = is_coloured(*io);
     image.stored_type = require_stored_type(path, io->GetComponentType());
     io->SetIORegion(whole_region(*io));
@@ -237,18 +259,19 @@ ItkImage read_itk_image(const std::string& path, FileFormat format) {
   return image;
 }
 
-void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
-                     int components, StoredType type, const void* values, int volumes,
-                     bool colours) {
+void write_itk_image(const std::string& path, FileFormat format, const ItkLayout& layout,
+                     const void* values) {
   const DecimalPoint numbers;
+  const Geometry& geometry = layout.geometry;
+  const int components = layout.components;
   require_writable(path);
   try {
     const auto io = make_io(path, format);
-    const unsigned dimensions = volumes > 1 ? 4 : 3;
+    const unsigned dimensions = layout.volumes > 1 ? 4 : 3;
     io->SetNumberOfDimensions(dimensions);
-    if (volumes > 1) {
-      io->SetDimensions(3, std::size_t(volumes));
-      io->SetSpacing(3, 1);
+    if (layout.volumes > 1) {
+      io->SetDimensions(3, std::size_t(layout.volumes));
+      io->SetSpacing(3, layout.step);
       io->SetOrigin(3, 0);
       io->SetDirection(3, std::vector<double>{0, 0, 0, 1});
     }
@@ -261,13 +284,15 @@ void write_itk_image(const std::string& path, FileFormat format, const Geometry&
       direction.resize(dimensions);
       io->SetDirection(axis, direction);
     }
-    io->SetComponentType(component_type(type));
+    io->SetComponentType(component_type(layout.stored_type));
     io->SetNumberOfComponents(unsigned(components));
     using Pixel = itk::ImageIOBase::IOPixelType;
     io->SetPixelType(components == 1   ? Pixel::SCALAR
-                     : !colours        ? Pixel::VECTOR
+                     : !layout.colours ? Pixel::VECTOR
                      : components == 3 ? Pixel::RGB
                                        : Pixel::RGBA);
+    if (layout.nrrd && format == FileFormat::nrrd)
+      add_notes(io->GetMetaDataDictionary(), *layout.nrrd);
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);
@@ -276,8 +301,8 @@ void write_itk_image(const std::string& path, FileFormat format, const Geometry&
   }
   // ITK's writers do not all report a full disk.
   std::error_code error;
-  const auto expected =
-      geometry.extent.count() * std::size_t(components) * std::size_t(volumes) * bytes_of(type);
+  const auto expected = geometry.extent.count() * std::size_t(components) *
+                        std::size_t(layout.volumes) * bytes_of(layout.stored_type);
   if (const auto bytes = std::filesystem::file_size(path, error); error || bytes < expected)
     fail_cut_short(path);
 }

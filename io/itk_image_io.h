@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,11 +22,19 @@ struct ItkImage {
   std::vector<float> values;  // the components of a voxel follow each other
 };
 
+/// What a NRRD's header says beside the grid, for another NRRD.
+struct NrrdNotes {
+  std::map<std::string, std::string> texts;  ///< key:=value, as the gradients of diffusion
+  std::vector<std::vector<double>> measurement_frame;  ///< which those are in
+};
+
 /// The same as it is stored.
 struct ItkBytes {
   Geometry geometry;
   int components = 1;
   int volumes = 1;
+  double step = 1;  ///< from volume to volume
+  NrrdNotes nrrd;
   bool colours = false;
   StoredType stored_type = StoredType::float32;
   std::vector<unsigned char> bytes;
@@ -54,10 +63,19 @@ ItkImage read_itk_image(const std::string& path, FileFormat format);
 ItkBytes read_itk_bytes(const std::string& path, FileFormat format,
                         ItkContent content = ItkContent::one_volume);
 
-/// Writes a MetaImage or NRRD: voxels of `components` interleaved values each, of type `type`,
-/// uncompressed. Throws IoError.
-void write_itk_image(const std::string& path, FileFormat format, const Geometry& geometry,
-                     int components, StoredType type, const void* values, int volumes = 1,
-                     bool colours = false);
+/// Of an image to be written.
+struct ItkLayout {
+  Geometry geometry;
+  int components = 1;  ///< interleaved values of a voxel
+  StoredType stored_type = StoredType::float32;
+  int volumes = 1;
+  double step = 1;
+  bool colours = false;
+  const NrrdNotes* nrrd = nullptr;  ///< or none; not for MetaImage
+};
+
+/// A MetaImage or NRRD, uncompressed. Throws IoError.
+void write_itk_image(const std::string& path, FileFormat format, const ItkLayout& layout,
+                     const void* values);
 
 }  // namespace freeflow

@@ -75,6 +75,16 @@ class ItkSource : public SeriesReader::Source {
   std::size_t done_ = 0;
 };
 
+constexpr unsigned char in_mm = 2, in_seconds = 8;  // NIfTI's xyzt_units
+
+/// Where the header has no step, or it is none of time, as it stands there.
+double seconds(double step, unsigned char units) {
+  constexpr int milliseconds = 16, microseconds = 24, of_time = 0x38;
+  if (step == 0) return 1;
+  const int unit = units & of_time;
+  return unit == milliseconds ? step * 1e-3 : unit == microseconds ? step * 1e-6 : step;
+}
+
 std::unique_ptr<SeriesReader::Source> open_nifti(const std::string& path, SeriesLayout& layout) {
   const NiftiHeader header = read_nifti_header(path, NiftiColours::taken);
   require_volume(path, header.extent());
@@ -95,6 +105,7 @@ std::unique_ptr<SeriesReader::Source> open_nifti(const std::string& path, Series
   nifti->step = header.step;
   nifti->units = header.units;
   layout.nifti = nifti;
+  layout.step = seconds(header.step[0], header.units);
   return std::make_unique<NiftiSource>(header);
 }
 
@@ -108,6 +119,8 @@ std::unique_ptr<SeriesReader::Source> open_other(const std::string& path, FileFo
   layout.volumes = image.volumes;
   layout.components = layout.planes_at_once = image.components;
   layout.colours = image.colours;
+  layout.step = image.step;
+  layout.nrrd = std::make_shared<NrrdNotes>(image.nrrd);
   return std::make_unique<ItkSource>(std::move(image));
 }
 
@@ -129,10 +142,15 @@ class NiftiSink : public SeriesWriter::Sink {
   static NiftiLayout header_of(const SeriesLayout& layout) {
     constexpr int vectors = 1007;
     NiftiLayout header;
-    if (layout.nifti)
+    if (layout.nifti) {
       header = *layout.nifti;
-    else if (layout.components > 1 && !layout.colours)
-      header.intent_code = vectors;
+    } else {
+      if (layout.components > 1 && !layout.colours) header.intent_code = vectors;
+      if (layout.volumes > 1) {
+        header.step[0] = float(layout.step);
+        header.units = in_mm | in_seconds;
+      }
+    }
     header.stored_type = layout.stored_type;
     header.colour_channels = layout.colours ? layout.components : 1;
     header.slope = layout.slope;
@@ -165,8 +183,10 @@ class ItkSink : public SeriesWriter::Sink {
             interleaved(planes_.data() + begin, count, layout_.components, value_bytes);
         std::copy(voxels.begin(), voxels.end(), planes_.begin() + std::ptrdiff_t(begin));
       }
-    write_itk_image(path_, format_, layout_.geometry, layout_.components, layout_.stored_type,
-                    planes_.data(), layout_.volumes, layout_.colours);
+    write_itk_image(path_, format_,
+                    {layout_.geometry, layout_.components, layout_.stored_type, layout_.volumes,
+                     layout_.step, layout_.colours, layout_.nrrd.get()},
+                    planes_.data());
   }
 
  private:
@@ -177,6 +197,12 @@ class ItkSink : public SeriesWriter::Sink {
 };
 
 }  // namespace
+
+bool SeriesLayout::keeps_gradients(const std::string& path) const {
+  const auto is_gradient = [](const auto& text) { return text.first.starts_with("DWMRI_"); };
+  return !nrrd || std::ranges::none_of(nrrd->texts, is_gradient) ||
+         format_to_write(path) == FileFormat::nrrd;
+}
 
 SeriesReader::SeriesReader(const std::string& path) {
   const FileFormat format = format_to_read(path);

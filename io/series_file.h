@@ -13,6 +13,7 @@
 namespace freeflow {
 
 struct NiftiLayout;
+struct NrrdNotes;
 
 struct SeriesLayout {
   Geometry geometry;
@@ -24,11 +25,16 @@ struct SeriesLayout {
   /// where the file keeps them together.
   int planes_at_once = 1;
   double slope = 1, intercept = 0;  ///< value = slope * stored + intercept
-  /// What else a NIfTI header says (time step, intent), for a NIfTI file to be written.
+  double step = 1;                  ///< from volume to volume, in seconds where the file says so
+  /// What else a NIfTI header says (time step, intent), for a NIfTI file to be written, and a
+  /// NRRD's (gradients of diffusion), for a NRRD.
   std::shared_ptr<const NiftiLayout> nifti;
+  std::shared_ptr<const NrrdNotes> nrrd;
   std::vector<std::string> warnings;
 
   int planes() const { return volumes * components; }
+  /// False where a NRRD's gradients of diffusion are lost in a file of that name.
+  bool keeps_gradients(const std::string& path) const;
 };
 
 /// NIfTI-1 is read as it is asked for; MetaImage and NRRD are held in memory.

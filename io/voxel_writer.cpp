@@ -36,10 +36,10 @@ void write_voxels(const std::string& path, const Geometry& geometry, int compone
     writer.close();
     return;
   }
-  if (components == 1) return write_itk_image(path, format, geometry, 1, type, planes);
+  if (components == 1) return write_itk_image(path, format, {geometry, 1, type}, planes);
   const std::vector<unsigned char> voxels =
       interleaved(static_cast<const unsigned char*>(planes), count, components, value_bytes);
-  write_itk_image(path, format, geometry, components, type, voxels.data());
+  write_itk_image(path, format, {geometry, components, type}, voxels.data());
 }
 
 void write_vectors(const std::string& path, const Geometry& geometry, const ByteMaker& make,

@@ -91,6 +91,9 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   if (mixes_labels_)
     warnings.push_back("'" + from + "' looks like labels, which " + o_.interpolation +
                        " interpolation mixes into others; add --interpolation labels");
+  if (!out.keeps_gradients(to))
+    warnings.push_back("the gradients of diffusion in '" + from + "' are not in '" + to +
+                       "', which has no place for them; name an output .nrrd");
   if (nonfinite_ > 0)
     warnings.push_back("'" + from + "': " + std::to_string(nonfinite_) +
                        " voxels are NaN or infinite and count as outside");

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <freeflow/io/image_file.h>
+#include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_writer.h>
 #include <freeflow/io/series_file.h>
 #include <freeflow/io/stored_voxels.h>
@@ -122,6 +123,7 @@ TEST_F(RegtoolSeries, EveryVolumeIsWhatItWouldBeAlone) {
   header.step = {2.5f, 1, 1, 1};
   header.units = 2 | 8;  // mm, s
   layout.nifti = std::make_shared<NiftiLayout>(header);
+  layout.step = header.step[0];
   for (const std::string name : {"series.nii.gz", "series.nii", "series.mha", "series.nrrd"}) {
     write(name, layout);
     const std::string to = "to_" + name;
@@ -129,11 +131,45 @@ TEST_F(RegtoolSeries, EveryVolumeIsWhatItWouldBeAlone) {
     files.append(name).append(" -o ").append(to);
     ASSERT_EQ(run(apply + files + chain).status, 0) << name;
     expect_planes(to, layout, name.ends_with(".nii.gz") || name.ends_with(".nii"));
+    EXPECT_EQ(SeriesReader(path(to)).layout().step, 2.5) << name;
   }
   SeriesLayout read;
   planes_of("to_series.nii.gz", &read);
   EXPECT_EQ(read.nifti->step[0], 2.5f);
   EXPECT_EQ(read.nifti->units, 2 | 8);
+  ASSERT_EQ(run(apply + "-i series.nrrd -o from_nrrd.nii.gz" + chain).status, 0);
+  planes_of("from_nrrd.nii.gz", &read);
+  EXPECT_EQ(read.nifti->step[0], 2.5f);
+  EXPECT_EQ(read.nifti->units, 2 | 8);
+}
+
+/// As 3D Slicer keeps diffusion: the gradients in keys, in a frame of their own.
+TEST_F(RegtoolSeries, ANrrdKeepsItsGradients) {
+  SeriesLayout layout;
+  layout.geometry = moving_;
+  layout.components = layout.planes_at_once = 4;
+  NrrdNotes notes;
+  notes.texts = {{"modality", "DWMRI"},
+                 {"DWMRI_b-value", "1000"},
+                 {"DWMRI_gradient_0000", "0 0 0"},
+                 {"DWMRI_gradient_0001", "0.6 0.8 0"}};
+  notes.measurement_frame = {{0, 1, 0}, {-1, 0, 0}, {0, 0, 1}};
+  layout.nrrd = std::make_shared<NrrdNotes>(notes);
+  write("dwi.nrrd", layout);
+  ASSERT_EQ(run(apply + "-i dwi.nrrd -o there.nrrd" + chain).status, 0);
+  const SeriesLayout read = SeriesReader(path("there.nrrd")).layout();
+  EXPECT_EQ(read.components, 4);
+  EXPECT_EQ(read.nrrd->texts, notes.texts);
+  EXPECT_EQ(read.nrrd->measurement_frame, notes.measurement_frame);
+  const Outcome o = run(apply + "-i dwi.nrrd -o lost.nii.gz" + chain);
+  ASSERT_EQ(o.status, 0);
+  EXPECT_NE(o.err.find("the gradients of diffusion in 'dwi.nrrd' are not in 'lost.nii.gz', which"),
+            std::string::npos)
+      << o.err;
+  const std::string header = slurp(path("there.nrrd")).substr(0, 2000);
+  EXPECT_NE(header.find("\nDWMRI_gradient_0001:=0.6 0.8 0\n"), std::string::npos) << header;
+  EXPECT_NE(header.find("measurement frame: (0,1,0) (-1,0,0) (0,0,1)"), std::string::npos)
+      << header;
 }
 
 TEST_F(RegtoolSeries, VectorsAndColoursInEveryFormatAndBetweenThem) {
