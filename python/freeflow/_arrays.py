@@ -27,7 +27,8 @@ def recognised(array, name):
         require_memory(array, name)
         if library_of(array) == "torch" and (array.is_complex() or array.is_quantized):
             refuse_dtype(array, name)
-        return array
+        # torch hands such a view to nobody, numpy least of all
+        return array.resolve_neg() if library_of(array) == "torch" and array.is_neg() else array
     if hasattr(array, "__dlpack__"):
         if array.__dlpack_device__()[0] == 1:
             return np.from_dlpack(array)

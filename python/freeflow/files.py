@@ -1,6 +1,7 @@
 """Files that need nothing but numpy: NIfTI-1 images and displacement fields, ITK's affines (.mat, .tfm, .txt). In ITK's
 convention, as ANTs and FreeFlow's programs write them: LPS millimetres, fixed point to moving point."""
 
+import contextlib
 import io
 import os
 import struct
@@ -161,28 +162,35 @@ def _quaternion(m):
     return (-b, -c, -d) if a < 0 else (b, c, d)
 
 
-def _write(path, header, values, level):
-    """Whole or not at all. level 0 stores: smooth fields hardly shrink and take long to."""
-    if not path.lower().endswith((".nii", ".nii.gz")):
-        raise ValueError(f"'{path}' is no name of a NIfTI file (.nii, .nii.gz)")
+@contextlib.contextmanager
+def _whole(path):
+    """A file to write that takes its place when it is whole, or not at all."""
     temporary = path + ".tmp"
     if not os.path.isdir(os.path.dirname(path) or "."):
         raise FileNotFoundError(f"cannot write '{path}': there is no folder '{os.path.dirname(path)}'")
     try:
         with open(temporary, "wb") as file:
-            if path.lower().endswith(".gz"):
-                packer = zlib.compressobj(level, zlib.DEFLATED, 31)
-                file.write(packer.compress(header))
-                file.write(packer.compress(values))
-                file.write(packer.flush())
-            else:
-                file.write(header)
-                file.write(values)
+            yield file
         os.replace(temporary, path)
     except BaseException:
         if os.path.exists(temporary):
             os.remove(temporary)
         raise
+
+
+def _write(path, header, values, level):
+    """level 0 stores: smooth fields hardly shrink and take long to."""
+    if not path.lower().endswith((".nii", ".nii.gz")):
+        raise ValueError(f"'{path}' is no name of a NIfTI file (.nii, .nii.gz)")
+    with _whole(path) as file:
+        if path.lower().endswith(".gz"):
+            packer = zlib.compressobj(level, zlib.DEFLATED, 31)
+            file.write(packer.compress(header))
+            file.write(packer.compress(values))
+            file.write(packer.flush())
+        else:
+            file.write(header)
+            file.write(values)
 
 
 def storable(array):
@@ -239,7 +247,7 @@ def write_itk_affine(path, affine_lps, center):
         data = text.encode()
     else:
         raise ValueError(f"'{path}' is no name of an affine's file (.mat, .txt, .tfm)")
-    with open(path, "wb") as file:
+    with _whole(path) as file:
         file.write(data)
 
 

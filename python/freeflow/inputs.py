@@ -90,10 +90,12 @@ class Side:
                 interpolation="nearest",
             )
             self.warnings.append(f"{name} lies on another grid than its image and was resampled to it")
-        self.voxels_in_mask = int((mask.array > 0.5).sum())
+        array, missing = _arrays.without_infinities(mask.array)
+        if missing:
+            self.warnings.append(f"{name}: {missing} of {np.prod(mask.shape)} voxels are NaN or infinite and count as outside")
+        self.voxels_in_mask = int((array > 0.5).sum())
         if self.voxels_in_mask == 0:
             raise ValueError(f"{name} has no voxel above 0.5 inside its image")
-        array = mask.array
         if _strided(array, image.array):
             array = _as_laid_out(array, image.array)
         return Image._placed(array, image._placement, name)

@@ -171,6 +171,10 @@ def test_bare_masks_lie_on_the_grids_of_their_images(recwarn):
         assert np.array_equal(freeflow.register(fixed, moving, fixed_mask=mask, **few).transform.numpy(), placed.transform.numpy())
     assert placed.report["fixed"]["voxels_in_mask"] == (brain(0) > 10).sum()
     assert "voxels_in_mask" not in placed.report["moving"]
+    holes = np.where(brain(0) > 10, 1.0, np.inf).astype(np.float32)
+    with pytest.warns(UserWarning, match=f"fixed_mask: {np.isinf(holes).sum()} of {holes.size} voxels are NaN or infinite"):
+        masked = freeflow.register(fixed, moving, fixed_mask=holes, **few)
+    assert np.array_equal(masked.transform.numpy(), placed.transform.numpy())
     assert not [w for w in recwarn if "mask" in str(w.message)]
 
 
@@ -326,6 +330,14 @@ def test_padding_background_and_clip_of_tensors(torch, kind):
     assert all(np.array_equal(t.numpy(), a) for t, a in zip(tensors, padded))
     with pytest.warns(UserWarning, match="moving is padded with -2000"):
         freeflow.register(*tensors, **arguments)
+
+
+def test_a_tensor_with_its_negative_bit_set_is_taken(torch):
+    complex_brain = torch.complex(torch.zeros(brain(0).shape), -torch.from_numpy(np.ascontiguousarray(brain(0))))
+    negative = complex_brain.conj().imag  # a view whose bit says that its memory holds the opposite
+    assert negative.is_neg()
+    assert torch.equal(freeflow.Transform.identity().apply(negative), torch.from_numpy(np.ascontiguousarray(brain(0))))
+    assert np.array_equal(freeflow.Image(negative, AFFINE).numpy(), brain(0))
 
 
 def shrink(tensor, bytes_left):

@@ -198,6 +198,9 @@ def test_affine_files(tmp_path, extension):
     path = tmp_path / f"a{extension}"
     freeflow.Transform.affine(TURN).write(path)
     assert np.allclose(freeflow.Transform.read(path).affine_ras, TURN, atol=1e-12)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        freeflow.Transform.affine(TURN).write(tmp_path / f"none/a{extension}")
 
 
 @pytest.mark.parametrize("order, expected", [("1", (14.3704, 25.8245, 35.3028)), ("0", None)])
