@@ -6,6 +6,7 @@
 
 #include <freeflow/core/small_work.h>
 #include <freeflow/registration/levels/inverse_in_order.h>
+#include <freeflow/registration/levels/matched_pairs.h>
 #include <freeflow/similarity/overlap.h>
 
 namespace freeflow {
@@ -32,8 +33,8 @@ LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
   if (options.initial_displacement) require_on_device(ctx, *options.initial_displacement);
 }
 
-PointMap LevelLoop::map_between(const Volume<float>& f, const Volume<float>& m) const {
-  return index_map(f.geometry(), level_options_.initial, m.geometry());
+PointMap LevelLoop::map_between(const Geometry& fixed, const Geometry& moving) const {
+  return index_map(fixed, level_options_.initial, moving);
 }
 
 /// Reads the intensity ranges inside the masks. Returns the overlap at the start.
@@ -42,7 +43,8 @@ double LevelLoop::prepare() {
   const Volume<float>&f = fixed_.whole(ctx_), &m = moving_.level(ctx_, {});
   const DisplacementField* start = level_options_.initial_displacement;
   const DisplacementField u = start ? resample(ctx_, *start, f.geometry()) : DisplacementField();
-  return overlap_fraction(ctx_, {f, m, map_between(f, m)}, {u.view().data, f.extent()});
+  return overlap_fraction(ctx_, {f, m, map_between(f.geometry(), m.geometry())},
+                          {u.view().data, f.extent()});
 }
 
 ChannelMeasure LevelLoop::measure_of(int l, bool swapped) const {
@@ -61,16 +63,18 @@ LevelRecord LevelLoop::run_level(int l, Observer& observer) {
   const Volume<float>&f = fixed_.level(ctx_, of_fixed), &m = moving_.level(ctx_, of_moving);
   const SmallWork small(ctx_, f.extent().count());
   enter_level(l, f.geometry());
-  const std::vector<ImagePair> channels =
-      channel_pairs(ctx_, fixed_, of_fixed, moving_, of_moving, map_between(f, m));
+  const MatchedPairs channels(ctx_,
+                              channel_pairs(ctx_, fixed_, of_fixed, moving_, of_moving,
+                                            map_between(f.geometry(), m.geometry())),
+                              map_between(f.geometry(), moving_.geometry()));
   similarity_.emplace(measure_of(l));
-  similarity_->prepare(ctx_, channels);
+  similarity_->prepare(ctx_, channels.pairs());
   LevelRecord level;
   level.level = l;
   level.levels = int(fixed_factors_.size());
   level.grid = f.extent();
   level.max_iterations = iterations_of_level(l);
-  descend(channels, level, observer);
+  descend(channels.pairs(), level, observer);
   similarity_.reset();
   level.seconds = seconds_since(start);
   observer.on_level_done(level);
@@ -97,7 +101,7 @@ RegistrationResult LevelLoop::run(Observer* observer) {
   finish(result, watch.stop_request());
   const Volume<float>&f = fixed_.whole(ctx_), &m = moving_.level(ctx_, {});
   extend_to(f.geometry(), result, watch.stop_request());
-  const ImagePair images{f, m, map_between(f, m)};
+  const ImagePair images{f, m, map_between(f.geometry(), m.geometry())};
   result.overlap_after = overlap_fraction(ctx_, images, result.displacement.view());
   result.jacobian = jacobian_statistics(ctx_, result.displacement);
   if (result.jacobian.folded_voxels > 0)

@@ -56,7 +56,7 @@ class LevelLoop {
   void extend_to(const Geometry& whole, RegistrationResult& result, const StopRequest& stop);
   void store(RegistrationResult& result);
   void show(const DisplacementField& displacement, Observer& observer);
-  PointMap map_between(const Volume<float>& f, const Volume<float>& m) const;
+  PointMap map_between(const Geometry& fixed, const Geometry& moving) const;
 
   const LevelOptions& level_options_;
 };
