@@ -255,9 +255,11 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
   expect_refusal(run(fluidreg + " --pairs none.tsv"), "none.tsv");
   expect_refusal(run(fluidreg + " -f a -m b -o out_ --summary s.tsv"),
                  "--summary goes with --pairs");
-  for (const std::string taken : {"data/pairs.tsv", "link/m1.nii.gz", "out/a_report.json"})
-    expect_refusal(run(fluidreg + good + "--summary " + taken),
-                   "is the table of the pairs or one of their files");
+  for (const char* taken : {"data/pairs.tsv", "link/m1.nii.gz", "out/a_report.json"}) {
+    std::string call = fluidreg;
+    call.append(good).append("--summary ").append(taken);
+    expect_refusal(run(call), "is the table of the pairs or one of their files");
+  }
   expect_refusal(run(fluidreg + good + quick + "--summary data/f.nii.gz/sums.tsv"),
                  "cannot make the folder 'data/f.nii.gz'");
   expect_refusal(
