@@ -159,6 +159,10 @@ constexpr const char* measurement_frame = "NRRD_measurement frame";
 NrrdNotes notes_of(const itk::MetaDataDictionary& keys) {
   NrrdNotes notes;
   itk::ExposeMetaData(keys, measurement_frame, notes.measurement_frame);
+  const auto is_of_space = [](const std::vector<double>& row) { return row.size() == 3; };
+  if (notes.measurement_frame.size() != 3 ||
+      !std::ranges::all_of(notes.measurement_frame, is_of_space))
+    notes.measurement_frame.clear();  // ITK would read beyond it
   for (const std::string& key : keys.GetKeys())
     if (std::string text; !key.starts_with("NRRD_") && !key.starts_with("ITK_") &&
                           itk::ExposeMetaData(keys, key, text))
@@ -230,7 +234,8 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
     image.geometry = geometry_of(path, *io);
     image.components = int(io->GetNumberOfComponents());
     image.volumes = volumes_of(path, *io);
-    if (io->GetNumberOfDimensions() > 3) image.step = io->GetSpacing(3);
+    if (io->GetNumberOfDimensions() > 3 && usable_step(io->GetSpacing(3)))
+      image.step = io->GetSpacing(3);
     if (format == FileFormat::nrrd) image.nrrd = notes_of(io->GetMetaDataDictionary());
     image.colours = is_coloured(*io);
     image.stored_type = require_stored_type(path, io->GetComponentType());
@@ -291,7 +296,7 @@ void write_itk_image(const std::string& path, FileFormat format, const ItkLayout
                      : !layout.colours ? Pixel::VECTOR
                      : components == 3 ? Pixel::RGB
                                        : Pixel::RGBA);
-    if (layout.nrrd && format == FileFormat::nrrd)
+    if (layout.nrrd && layout.volumes == 1 && format == FileFormat::nrrd)
       add_notes(io->GetMetaDataDictionary(), *layout.nrrd);
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));

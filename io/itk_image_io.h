@@ -2,6 +2,7 @@
 // factory is involved.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -63,6 +64,9 @@ ItkImage read_itk_image(const std::string& path, FileFormat format);
 ItkBytes read_itk_bytes(const std::string& path, FileFormat format,
                         ItkContent content = ItkContent::one_volume);
 
+/// Whether it can be the time from volume to volume.
+inline bool usable_step(double step) { return step > 0 && std::isfinite(step); }
+
 /// Of an image to be written.
 struct ItkLayout {
   Geometry geometry;
@@ -71,7 +75,7 @@ struct ItkLayout {
   int volumes = 1;
   double step = 1;
   bool colours = false;
-  const NrrdNotes* nrrd = nullptr;  ///< or none; not for MetaImage
+  const NrrdNotes* nrrd = nullptr;  ///< or none; for one volume of a NRRD
 };
 
 /// A MetaImage or NRRD, uncompressed. Throws IoError.

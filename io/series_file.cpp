@@ -80,7 +80,7 @@ constexpr unsigned char in_mm = 2, in_seconds = 8;  // NIfTI's xyzt_units
 /// Where the header has no step, or it is none of time, as it stands there.
 double seconds(double step, unsigned char units) {
   constexpr int milliseconds = 16, microseconds = 24, of_time = 0x38;
-  if (step == 0) return 1;
+  if (!usable_step(step)) return 1;
   const int unit = units & of_time;
   return unit == milliseconds ? step * 1e-3 : unit == microseconds ? step * 1e-6 : step;
 }
@@ -201,7 +201,7 @@ class ItkSink : public SeriesWriter::Sink {
 bool SeriesLayout::keeps_gradients(const std::string& path) const {
   const auto is_gradient = [](const auto& text) { return text.first.starts_with("DWMRI_"); };
   return !nrrd || std::ranges::none_of(nrrd->texts, is_gradient) ||
-         format_to_write(path) == FileFormat::nrrd;
+         (volumes == 1 && format_to_write(path) == FileFormat::nrrd);
 }
 
 SeriesReader::SeriesReader(const std::string& path) {
