@@ -3,6 +3,8 @@
 #include <cmath>
 #include <utility>
 
+#include <Eigen/LU>
+
 #include <freeflow/deform/field_algebra.h>
 #include <freeflow/regularize/gaussian.h>
 
@@ -10,12 +12,14 @@ namespace freeflow {
 
 Eigen::Vector3d blur_to_match(const PointMap& fixed_to_moving) {
   constexpr double alike = 1.25;
+  Eigen::Matrix3d there;
+  for (int a = 0; a < 3; ++a)
+    for (int b = 0; b < 3; ++b) there(a, b) = fixed_to_moving.m[a][b];
+  const Eigen::Matrix3d sides = there.inverse();  // of a moving voxel, in fixed ones
   Eigen::Vector3d sigma = Eigen::Vector3d::Zero();
   for (int a = 0; a < 3; ++a) {
-    Eigen::Vector3d step;  // in moving voxels, of one fixed voxel
-    for (int b = 0; b < 3; ++b) step[b] = fixed_to_moving.m[b][a];
-    const double larger = 1 / step.norm();
-    if (larger > alike) sigma[a] = std::sqrt((larger * larger - 1) / 12);
+    const double covered = sides.row(a).squaredNorm();
+    if (covered > alike * alike) sigma[a] = std::sqrt((covered - 1) / 12);
   }
   return sigma;
 }

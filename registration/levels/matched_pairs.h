@@ -11,8 +11,9 @@ namespace freeflow {
 
 /// The Gaussian, standard deviations in voxels along the axes of a level of the fixed image, that
 /// takes voxels for what they are, means over boxes, from its size to that of the moving image's
-/// own: of moving voxels q times as large (q^2 - 1) / 12, the difference of the boxes' variances. 0
-/// where q is at most 1.25. `fixed_to_moving`: to voxels of the moving image as it came.
+/// own: of moving voxels that cover q of it along an axis (q^2 - 1) / 12, the difference of the
+/// boxes' variances. 0 where q is at most 1.25. `fixed_to_moving`: to voxels of the moving image as
+/// it came.
 Eigen::Vector3d blur_to_match(const PointMap& fixed_to_moving);
 
 /// The pairs of a level, its fixed images smoothed by that; voxels without a value have none then

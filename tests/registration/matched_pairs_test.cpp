@@ -42,10 +42,14 @@ TEST(MatchedPairs, LengthsAreThoseAlongTheFixedImagesAxes) {
   const Eigen::Affine3d quarter(Eigen::AngleAxisd(M_PI / 2, Eigen::Vector3d::UnitX()));
   const Eigen::Vector3d turned = blur_to_match(map_between(fine, thick, quarter));
   EXPECT_NEAR(turned.y(), std::sqrt(2.0), 1e-5) << "slices across y: (25 - 1) / 12";
-  EXPECT_NEAR(turned.z(), 0, 1e-5);
-  // Both images in thick slices, a little turned: neither is the sharper one.
-  const Eigen::Affine3d tilt(Eigen::AngleAxisd(0.2, Eigen::Vector3d::UnitX()));
-  EXPECT_TRUE(blur_to_match(map_between(thick, thick, tilt)).isZero(0));
+  EXPECT_EQ(turned.z(), 0);
+  // Of slices that are a little tilted: what they cover along the axis, and nothing where the
+  // fixed voxels are as thick.
+  const double angle = 0.2;
+  const Eigen::Affine3d tilt(Eigen::AngleAxisd(angle, Eigen::Vector3d::UnitX()));
+  const Eigen::Vector3d tilted = blur_to_match(map_between(thick, thick, tilt));
+  const double covered = std::pow(std::cos(angle), 2) + std::pow(5 * std::sin(angle), 2);
+  EXPECT_TRUE(tilted.isApprox(Eigen::Vector3d(0, std::sqrt((covered - 1) / 12), 0), 1e-6));
   // A moving image that is magnified has larger voxels.
   const Eigen::Affine3d shrink(Eigen::Scaling(0.5));
   EXPECT_NEAR(blur_to_match(map_between(fine, fine, shrink)).x(), 0.5, 1e-5);
