@@ -139,11 +139,12 @@ int regtool_points(int argc, const char* const* argv) {
   std::vector<std::string> warnings;
   std::optional<MovableMesh> mesh;
   PointTable table;
-  if (o.is_mesh())
+  if (o.is_mesh()) {
     mesh.emplace(o.input);
-  else
+  } else {
     table = read_points(o.input, o.frame);
-  if (!o.is_mesh()) o.frame = table.frame;
+    o.frame = table.frame;
+  }
   const Frames frame = frames(o);
   const Transform chain = read_chain(ctx, o.transforms, o.fixed, warnings);
   if (mesh) {
