@@ -170,8 +170,9 @@ NrrdNotes notes_of(const itk::MetaDataDictionary& keys) {
   return notes;
 }
 
-void add_notes(itk::MetaDataDictionary& keys, const NrrdNotes& notes) {
-  if (!notes.measurement_frame.empty())
+/// ITK gives a frame as many axes as the image, which space has not where there are volumes.
+void add_notes(itk::MetaDataDictionary& keys, const NrrdNotes& notes, int volumes) {
+  if (!notes.measurement_frame.empty() && volumes == 1)
     itk::EncapsulateMetaData(keys, measurement_frame, notes.measurement_frame);
   for (const auto& [key, text] : notes.texts) itk::EncapsulateMetaData(keys, key, text);
 }
@@ -296,8 +297,8 @@ void write_itk_image(const std::string& path, FileFormat format, const ItkLayout
                      : !layout.colours ? Pixel::VECTOR
                      : components == 3 ? Pixel::RGB
                                        : Pixel::RGBA);
-    if (layout.nrrd && layout.volumes == 1 && format == FileFormat::nrrd)
-      add_notes(io->GetMetaDataDictionary(), *layout.nrrd);
+    if (layout.nrrd && format == FileFormat::nrrd)
+      add_notes(io->GetMetaDataDictionary(), *layout.nrrd, layout.volumes);
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);

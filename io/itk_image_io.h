@@ -75,7 +75,7 @@ struct ItkLayout {
   int volumes = 1;
   double step = 1;
   bool colours = false;
-  const NrrdNotes* nrrd = nullptr;  ///< or none; for one volume of a NRRD
+  const NrrdNotes* nrrd = nullptr;  ///< or none; for a NRRD
 };
 
 /// A MetaImage or NRRD, uncompressed. Throws IoError.

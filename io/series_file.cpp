@@ -201,7 +201,7 @@ class ItkSink : public SeriesWriter::Sink {
 bool SeriesLayout::keeps_gradients(const std::string& path) const {
   const auto is_gradient = [](const auto& text) { return text.first.starts_with("DWMRI_"); };
   return !nrrd || std::ranges::none_of(nrrd->texts, is_gradient) ||
-         (volumes == 1 && format_to_write(path) == FileFormat::nrrd);
+         format_to_write(path) == FileFormat::nrrd;
 }
 
 SeriesReader::SeriesReader(const std::string& path) {

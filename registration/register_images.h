@@ -83,8 +83,9 @@ struct RegistrationInputs {
 };
 
 /// Device memory that it will need at most, in bytes, the inputs and the result included: counted
-/// in a rehearsal of the very work, on the whole fixed grid. Throws InvalidArgument for unusable
-/// options or geometry.
+/// in a rehearsal of the very work, on the whole fixed grid. Of an object that fills its field: the
+/// linear stage of one far smaller goes to finer levels and takes more. Throws InvalidArgument for
+/// unusable options or geometry.
 std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,
                           const RegistrationOptions& options);
 std::size_t predict_bytes(const Context& ctx, const RegistrationInputs& inputs,

@@ -172,6 +172,22 @@ TEST_F(RegtoolSeries, ANrrdKeepsItsGradients) {
       << header;
 }
 
+TEST_F(RegtoolSeries, ANrrdOfSeveralVolumesKeepsItsKeys) {
+  SeriesLayout layout;
+  layout.geometry = moving_;
+  layout.volumes = 3;
+  NrrdNotes notes;
+  notes.texts = {{"MultiVolume.FrameLabels", "0,5,10"}, {"DWMRI_b-value", "1000"}};
+  layout.nrrd = std::make_shared<NrrdNotes>(notes);
+  write("series.nrrd", layout);
+  const Outcome o = run(apply + "-i series.nrrd -o there.nrrd" + chain);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err.find("gradients"), std::string::npos) << o.err;
+  const SeriesLayout read = SeriesReader(path("there.nrrd")).layout();
+  EXPECT_EQ(read.volumes, 3);
+  EXPECT_EQ(read.nrrd->texts, notes.texts);
+}
+
 TEST_F(RegtoolSeries, VectorsAndColoursInEveryFormatAndBetweenThem) {
   SeriesLayout vectors;
   vectors.geometry = moving_;
