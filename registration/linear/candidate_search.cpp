@@ -34,6 +34,20 @@ std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candid
   return kept;
 }
 
+std::vector<LinearCandidate> best_and_unturned(const std::vector<LinearCandidate>& candidates,
+                                               const Eigen::Affine3d& start,
+                                               const ContentExtent& content, std::size_t most) {
+  std::vector<LinearCandidate> all =
+      distinct(candidates, content.center, 20, 0.25 * content.radius_mm, candidates.size());
+  const auto unturned = std::find_if(all.begin(), all.end(), [&](const LinearCandidate& c) {
+    return angle_between(c.world, start) < far_turned;
+  });
+  if (const auto at = std::size_t(unturned - all.begin()); at >= most && at < all.size())
+    std::swap(all[most++], all[at]);
+  all.resize(std::min(most, all.size()));
+  return all;
+}
+
 CandidateSearch::CandidateSearch(Context& ctx, const LinearLevel& level,
                                  const std::vector<double>& weights, const ContentExtent& content,
                                  LevelRecord& record)

@@ -26,6 +26,8 @@ enum class CandidateRank {
   shared        ///< that times the overlap: a wrong pose may fit well in a small part
 };
 
+constexpr double far_turned = 45;  ///< degrees from the start: a header's pose is seldom wrong
+
 /// Angle between the rotations of two transforms, degrees.
 double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
@@ -34,6 +36,13 @@ double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates,
                                       const Eigen::Vector3d& center, double degrees, double near_mm,
                                       std::size_t most);
+
+/// The best `most` of those that lie apart as after a search of all rotations. Where all of these
+/// are turned far, also the best that is not: on coarse voxels heads of other proportions fit as
+/// well upside down.
+std::vector<LinearCandidate> best_and_unturned(const std::vector<LinearCandidate>& candidates,
+                                               const Eigen::Affine3d& start,
+                                               const ContentExtent& content, std::size_t most);
 
 /// Steps to the neighbours of a candidate, each in both directions; 0: none.
 struct PatternStep {

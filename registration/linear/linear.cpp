@@ -177,12 +177,11 @@ class LinearRun {
 
   /// The best `least`. Of the automatic search also all that few parameters on coarse voxels do not
   /// tell from the best; the one that shares most structure; and where all of these are turned far,
-  /// the best of those that are not: a header's pose is seldom wrong.
+  /// the best of those that are not.
   std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
                                                 const Eigen::Affine3d& start, int l,
                                                 std::size_t least, LevelRecord& record) {
-    constexpr double far_turned = 45;  // degrees
-    constexpr double as_good = 0.01;   // of the measure's range
+    constexpr double as_good = 0.01;  // of the measure's range
     const bool automatic = options_.search == LinearSearch::automatic;
     const std::vector<LinearCandidate> all = apart(candidates);
     const double enough = all[0].cost + as_good * similarity_.measure().range();

@@ -106,8 +106,7 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting&
     std::vector<LinearCandidate> beam = distinct(all, content.center, 15, 0.25 * radius, beams);
     beam.insert(beam.begin(), all.begin(), all.begin() + 2);
     improve(beam, rank);
-    for (LinearCandidate& c :
-         distinct(beam, content.center, 20, 0.25 * radius, std::size_t(wanted))) {
+    for (LinearCandidate& c : best_and_unturned(beam, start, content, std::size_t(wanted))) {
       if (rank == CandidateRank::shared) most_shared = std::min(most_shared, c.cost);
       c.cost = 0;  // of two ranks, which do not compare
       found.push_back(c);

@@ -24,6 +24,32 @@ TEST(RotationSearch, SpreadRotationsCoverEverything) {
   }
 }
 
+TEST(RotationSearch, OneThatIsNotTurnedGoesOn) {
+  const ContentExtent content{Eigen::Vector3d(10, -20, 30), 80};
+  const auto turned = [](double degrees, double cost) {
+    const Eigen::AngleAxisd turn(degrees * EIGEN_PI / 180, Eigen::Vector3d::UnitX());
+    return LinearCandidate{Eigen::Affine3d(turn), cost};
+  };
+  const Eigen::Affine3d start(Eigen::AngleAxisd(0.1, Eigen::Vector3d::UnitZ()));
+  std::vector<LinearCandidate> all{turned(40, -0.1), turned(180, -0.5), turned(130, -0.4),
+                                   turned(0, -0.2),  turned(90, -0.3),  turned(185, -0.45)};
+  const auto costs = [&] {
+    std::vector<double> found;
+    for (const LinearCandidate& c : best_and_unturned(all, start, content, 3))
+      found.push_back(c.cost);
+    return found;
+  };
+  EXPECT_EQ(costs(), (std::vector{-0.5, -0.4, -0.3, -0.2}));
+  all[3].cost = -0.6;
+  EXPECT_EQ(costs(), (std::vector{-0.6, -0.5, -0.4}));
+  all.erase(all.begin() + 3);
+  all.erase(all.begin());
+  EXPECT_EQ(costs(), (std::vector{-0.5, -0.4, -0.3}));
+  all.pop_back();
+  all.pop_back();
+  EXPECT_EQ(costs(), (std::vector{-0.5, -0.4}));
+}
+
 /// A curved valley that is awkward along the axes.
 double valley(const Eigen::VectorXd& p) {
   const double a = p[0] + p[1] - 3, b = p[0] - p[1] + 0.1 * p[2] * p[2], c = p[2] - 1;
