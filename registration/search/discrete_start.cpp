@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <freeflow/core/for_each_voxel.h>
 #include <freeflow/deform/field_algebra.h>
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/levels/image_channels.h>
@@ -20,13 +21,45 @@ constexpr int coarse_cell = 4, fine_cell = 2;  // voxels
 static_assert(2 * coarse_cell == fewest_voxels_of_start);
 constexpr int fine_reach = 3;  // voxels about the coarse result
 constexpr int consistency_rounds = 15;
+constexpr double agreement = 2;  // voxels
 constexpr double large = 0.045;  // parts of the object that move so far are worth a start
 constexpr double clearly = 0.8;  // of that; near it finer cells add a sixth (notes/discrete-start)
 const std::vector<double> weights = {0.003, 0.01, 0.03, 0.1};
 
+SquaredLength squared_length(const DisplacementField& u) {
+  SquaredLength length{u.view(), {}};
+  for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
+  return length;
+}
+
+/// Continues a displacement over the cells where it is not known, from their neighbours on.
+void continue_known(Context& ctx, DisplacementField& u) {
+  const Extent n = u.extent();
+  DisplacementField next(ctx, u.geometry());
+  for (int left = std::max({n.x, n.y, n.z}); left > 0; --left) {
+    for_each_voxel(
+        ctx, n, ContinueBody{std::as_const(u).view(), next.view(), left > 1 ? float(NAN) : 0.0f});
+    std::swap(u, next);
+  }
+}
+
 /// A displacement and the other direction's, in voxels of their own grid.
 struct Pair {
   DisplacementField forth, back;
+
+  /// What one image shows beyond the other's end is drawn onto that end, and there the other
+  /// direction does not confirm it (Sundaram, Brox and Keutzer, "Dense point trajectories by
+  /// GPU-accelerated large displacement optical flow", ECCV 2010, equation 5). Such cells follow
+  /// those that are confirmed.
+  void keep_confirmed(Context& ctx, double limit_mm) {
+    const DisplacementField disagreement[] = {compose(ctx, forth, back), compose(ctx, back, forth)};
+    for (int i = 0; i < 2; ++i) {
+      DisplacementField& u = i == 0 ? forth : back;
+      const SquaredLength length = squared_length(disagreement[i]);
+      for_each_voxel(ctx, u.extent(), ConfirmBody{length, limit_mm * limit_mm, u.view()});
+      continue_known(ctx, u);
+    }
+  }
 
   /// Halves what they do not undo of each other, again and again: u <- (u - v o (id + u)) / 2.
   void make_consistent(Context& ctx) {
@@ -82,8 +115,7 @@ Lengths lengths_of(Context& ctx, const SearchImages& images, const DisplacementF
   const std::size_t cells = u.extent().count();
   const ReduceWorkspace work(ctx, cells, 3);
   const Buffer<double> sums(ctx, 7);
-  SquaredLength length{u.view(), {}};
-  for (int a = 0; a < 3; ++a) length.spacing[a] = float(u.geometry().spacing[a]);
+  const SquaredLength length = squared_length(u);
   LengthPowersBody powers{{}, length, images.channels[0].moving, {}, width};
   std::copy_n(images.margin, 3, powers.margin);
   reduce(ctx, cells, 3, powers, work, sums.data());
@@ -176,6 +208,8 @@ DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& 
   const WorkingImages images(ctx, fixed, moving, affine, options.voxels, options.reach, shares);
   Pair u = search_coarse(ctx, images, stop);
   const double disagreement = inverse_residual(ctx, u.forth, u.back).mean_voxels;
+  const double limit_mm = agreement * std::cbrt(images.voxel_mm().prod());
+  u.keep_confirmed(ctx, limit_mm);
   u.make_consistent(ctx);
   // A rehearsal, which finds nothing, goes all the way.
   const bool still = options.only_large && !ctx.rehearses() &&
@@ -185,6 +219,7 @@ DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& 
     u.forth = resample(ctx, u.forth, images.cells(fine_cell));
   } else {
     u = search_fine(ctx, images, u, stop);
+    u.keep_confirmed(ctx, limit_mm);
     u.make_consistent(ctx);
   }
   DiscreteStart start{std::move(u.forth), {}};

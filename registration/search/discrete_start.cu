@@ -1,4 +1,5 @@
 #include <freeflow/registration/search/discrete_start_body.h>
+#include <freeflow/core/for_each_voxel.cuh>
 #include <freeflow/core/reduce.cuh>
 
 namespace freeflow {
@@ -7,5 +8,7 @@ template void reduce(backend::Cuda, std::size_t, int, const StartFitBody&, doubl
 template void reduce(backend::Cuda, std::size_t, int, const LengthPowersBody&, double*, double*);
 template void reduce(backend::Cuda, std::size_t, int, const LargestSquaredLengthBody&, double*,
                      double*);
+template void for_each_voxel(backend::Cuda, Extent, const ConfirmBody&);
+template void for_each_voxel(backend::Cuda, Extent, const ContinueBody&);
 
 }  // namespace freeflow
