@@ -49,8 +49,8 @@ struct Pair {
 
   /// What one image shows beyond the other's end is drawn onto that end, and there the other
   /// direction does not confirm it (Sundaram, Brox and Keutzer, "Dense point trajectories by
-  /// GPU-accelerated large displacement optical flow", ECCV 2010, equation 5). Such cells follow
-  /// those that are confirmed.
+  /// GPU-accelerated large displacement optical flow", ECCV 2010). Such cells follow those that are
+  /// confirmed.
   void keep_confirmed(Context& ctx, double limit_mm) {
     const DisplacementField disagreement[] = {compose(ctx, forth, back), compose(ctx, back, forth)};
     for (int i = 0; i < 2; ++i) {
