@@ -21,7 +21,7 @@ constexpr int coarse_cell = 4, fine_cell = 2;  // voxels
 static_assert(2 * coarse_cell == fewest_voxels_of_start);
 constexpr int fine_reach = 3;  // voxels about the coarse result
 constexpr int consistency_rounds = 15;
-constexpr double agreement = 2;  // voxels
+constexpr double agreement = 2;  // voxels, of both directions
 constexpr double large = 0.045;  // parts of the object that move so far are worth a start
 constexpr double clearly = 0.8;  // of that; near it finer cells add a sixth (notes/discrete-start)
 const std::vector<double> weights = {0.003, 0.01, 0.03, 0.1};

@@ -3,10 +3,11 @@
 // on a coarse grid that follows the object's size, every cell of it tries all displacements of a
 // window, and the coupled convex iteration makes neighbours agree (Heinrich, Papiez, Schnabel and
 // Handels, "Non-parametric discrete registration with convex optimisation", WBIR 2014); once more
-// about the result on cells half as wide. Both directions are searched and made inverse to each
-// other (Siebert, Grossbroehmer, Hansen and Heinrich, "ConvexAdam", IEEE TMI 2024). Lengths are
-// shares of the object, intensities shares of their range: neither unit matters. Same bits on every
-// device.
+// about the result on cells half as wide. Both directions are searched; where one does not
+// confirm the other, as beyond an image's end, cells follow those that are confirmed; then both are
+// made inverse to each other (Siebert, Grossbroehmer, Hansen and Heinrich, "ConvexAdam", IEEE TMI
+// 2024). Lengths are shares of the object, intensities shares of their range: neither unit matters.
+// Same bits on every device.
 #pragma once
 
 #include <optional>
