@@ -37,8 +37,8 @@ void continue_known(Context& ctx, DisplacementField& u) {
   const Extent n = u.extent();
   DisplacementField next(ctx, u.geometry());
   for (int left = std::max({n.x, n.y, n.z}); left > 0; --left) {
-    for_each_voxel(
-        ctx, n, ContinueBody{std::as_const(u).view(), next.view(), left > 1 ? float(NAN) : 0.0f});
+    const float unknown = left > 1 ? float(NAN) : 0.0f;
+    for_each_voxel(ctx, n, ContinueBody{{std::as_const(u).view(), next.view(), unknown}});
     std::swap(u, next);
   }
 }

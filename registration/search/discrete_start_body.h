@@ -79,39 +79,22 @@ struct LargestSquaredLengthBody : MaxBody {
   FREEFLOW_HD double operator()(std::size_t i, int) const { return length.of(i); }
 };
 
-/// NaN, not known, where the other direction leads to more than `limit` from where it began.
+/// NaN, not known, where the other direction leads too far from where it began.
 struct ConfirmBody {
   SquaredLength disagreement;
-  double limit;  // squared, mm^2
+  double largest_squared;  // mm^2
   FieldView<float> u;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    if (disagreement.of(u.extent.offset(x, y, z)) <= limit) return;
+    if (disagreement.of(u.extent.offset(x, y, z)) <= largest_squared) return;
     for (int c = 0; c < 3; ++c) u.plane(c)(x, y, z) = NAN;
   }
 };
 
-/// What is not known becomes the mean of those neighbours that are, or `unknown`.
+/// What is not known becomes the mean of those neighbours that are.
 struct ContinueBody {
-  FieldView<const float> in;
-  FieldView<float> out;
-  float unknown;
+  KnownMean mean;
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const auto known = [&](int i, int j, int k) {
-      const float value = in.plane(0)(i, j, k);
-      return value == value;
-    };
-    const Extent n = in.extent;
-    const int reach = known(x, y, z) ? 0 : 1;
-    const auto first = [&](int at) { return at >= reach ? at - reach : 0; };
-    float sum[3] = {0, 0, 0}, number = 0;
-    for (int k = first(z); k <= z + reach && k < n.z; ++k)
-      for (int j = first(y); j <= y + reach && j < n.y; ++j)
-        for (int i = first(x); i <= x + reach && i < n.x; ++i) {
-          if (!known(i, j, k)) continue;
-          for (int c = 0; c < 3; ++c) sum[c] += in.plane(c)(i, j, k);
-          number += 1;
-        }
-    for (int c = 0; c < 3; ++c) out.plane(c)(x, y, z) = number > 0 ? sum[c] / number : unknown;
+    mean.write(x, y, z, mean.known(x, y, z) ? 0 : 1);
   }
 };
 

@@ -230,7 +230,8 @@ DisplacementField DisplacementSearch::iterate(Context& ctx, const SearchImages& 
   for (int a = 0; a < 3; ++a) choice.aspect[a] = float(images.voxel_mm[a] / step_mm);
   const auto turn = [&] {
     backend::dispatch(ctx, [&](auto target) { choose_cells(target, choice); });
-    for_each_voxel(ctx, cells_.extent, CellMeanBody{std::as_const(chosen).view(), smooth.view()});
+    for_each_voxel(ctx, cells_.extent,
+                   CellMeanBody{{std::as_const(chosen).view(), smooth.view(), 0}});
   };
   if (smooth.empty()) {
     smooth = DisplacementField(ctx, cells_);

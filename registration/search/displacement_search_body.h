@@ -166,21 +166,35 @@ void compute_cell_costs(backend::Cuda, const CellCosts& in);
 void choose_cells(backend::Cpu, const CellChoice& in);
 void choose_cells(backend::Cuda, const CellChoice& in);
 
-/// The mean of a cell and its neighbours that there are.
-struct CellMeanBody {
+/// Writes the mean of a cell and its neighbours within `reach` that are known, not NaN; `unknown`
+/// where none is.
+struct KnownMean {
   FieldView<const float> in;
   FieldView<float> out;
-  FREEFLOW_HD void operator()(int x, int y, int z) const {
+  float unknown;
+
+  FREEFLOW_HD bool known(int x, int y, int z) const {
+    const float value = in.plane(0)(x, y, z);
+    return value == value;
+  }
+  FREEFLOW_HD void write(int x, int y, int z, int reach) const {
     const Extent n = in.extent;
+    const auto first = [&](int at) { return at >= reach ? at - reach : 0; };
     float sum[3] = {0, 0, 0}, number = 0;
-    for (int k = z > 0 ? z - 1 : 0; k <= z + 1 && k < n.z; ++k)
-      for (int j = y > 0 ? y - 1 : 0; j <= y + 1 && j < n.y; ++j)
-        for (int i = x > 0 ? x - 1 : 0; i <= x + 1 && i < n.x; ++i) {
+    for (int k = first(z); k <= z + reach && k < n.z; ++k)
+      for (int j = first(y); j <= y + reach && j < n.y; ++j)
+        for (int i = first(x); i <= x + reach && i < n.x; ++i) {
+          if (!known(i, j, k)) continue;
           for (int c = 0; c < 3; ++c) sum[c] += in.plane(c)(i, j, k);
           number += 1;
         }
-    for (int c = 0; c < 3; ++c) out.plane(c)(x, y, z) = sum[c] / number;
+    for (int c = 0; c < 3; ++c) out.plane(c)(x, y, z) = number > 0 ? sum[c] / number : unknown;
   }
+};
+
+struct CellMeanBody {
+  KnownMean mean;
+  FREEFLOW_HD void operator()(int x, int y, int z) const { mean.write(x, y, z, 1); }
 };
 
 /// Whole voxels, half away from what is less.
