@@ -183,7 +183,7 @@ void DiscreteStartOptions::validate() const {
 }
 
 void judge(StartRecord& r) {
-  constexpr double gain = 0.2;
+  constexpr double gain = 0.175;
   r.taken = false;
   if (r.moving_parts_mm < large * r.object_mm)
     r.reason = "the motion is small";

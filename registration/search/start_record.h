@@ -26,7 +26,7 @@ struct StartRecord {
 };
 
 /// Whether a start pays: parts of the object move by more than a gradient is sure to find
-/// (moving_parts_mm above 4.5 % of object_mm), and the descriptors differ by a fifth less than
+/// (moving_parts_mm above 4.5 % of object_mm), and the descriptors differ by 17.5 % less than
 /// before. Both are of the displacement that has been made consistent: what one direction alone
 /// finds is gone from it. Sets `taken` and `reason`. (Where the coarse cells show less than four
 /// fifths of that length, the displacement is theirs.)

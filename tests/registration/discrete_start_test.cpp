@@ -242,6 +242,23 @@ TEST_P(StartSearch, LeavesAnImageOnItselfAlone) {
   EXPECT_EQ(start.record.reason, "the motion is small");
 }
 
+TEST(StartRecord, IsTakenWhereTheMotionIsLargeAndTheImagesMatchBetter) {
+  const auto judged = [](double moving_parts, double cost_after) {
+    StartRecord r;
+    r.object_mm = 100;
+    r.moving_parts_mm = moving_parts;
+    r.cost_before = 0.12;
+    r.cost_after = cost_after;
+    judge(r);
+    return r;
+  };
+  EXPECT_TRUE(judged(4.6, 0.098).taken);
+  EXPECT_EQ(judged(4.4, 0.098).reason, "the motion is small");
+  EXPECT_EQ(judged(4.6, 0.1).reason, "the images match little better for it");
+  EXPECT_FALSE(judged(4.6, std::nan("")).taken);
+  EXPECT_FALSE(judged(4.4, 0).taken);
+}
+
 TEST_P(StartSearch, LooksNoFurtherWhereTheCoarseCellsShowSmallMotion) {
   DiscreteStartOptions o;
   o.only_large = true;
