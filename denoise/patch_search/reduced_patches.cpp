@@ -116,7 +116,7 @@ struct Layout {
     const std::size_t n = std::size_t(p.count + leaf - 1) / leaf, slots = n * leaf;
     std::size_t at = 0;
     const auto take = [&]<class T>(T*& place, std::size_t values) {
-      place = reinterpret_cast<T*>(scratch + at);
+      place = scratch ? reinterpret_cast<T*>(scratch + at) : nullptr;
       at += (values * sizeof(T) + 63) / 64 * 64;
     };
     take(values, slots * p.stride);
