@@ -1,5 +1,8 @@
 #include <apps/device_images.h>
 
+#include <algorithm>
+#include <string>
+
 #include <freeflow/core/error.h>
 
 namespace freeflow::apps {
@@ -12,6 +15,9 @@ std::string fixed_files(const CommonOptions& o, const Inputs& inputs) {
   for (const std::string& file : o.fixed) files += '\n' + file;
   // A part of it alone where the moving image is whole.
   if (inputs.fixed[0].intensities.measured) files += "\npart";
+  // Its object alone where the moving image shows more, with a margin or without.
+  if (inputs.fixed_mask && o.fixed_mask.empty())
+    files += "\nobject of " + std::to_string(std::ranges::count(inputs.fixed_mask->voxels, 1.0F));
   return files;
 }
 

@@ -41,6 +41,7 @@ class PreparedImage {
   /// object. Waits then.
   PreparedImage& content(Context& ctx);
 
+  bool has_mask() const { return !mask_.empty() || !ordered_mask_.empty(); }
   /// Of the image in canonical order (storage_order.h), on which registrations work.
   const Geometry& geometry() const { return geometry_; }
   /// The finest level, of the whole image where this is the content of one.
@@ -87,7 +88,6 @@ class PreparedImage {
   const Volume<float>& unmasked(Context& ctx, const Level& level) {
     return level.image.empty() ? image(ctx) : level.image;
   }
-  bool has_mask() const { return !mask_.empty() || !ordered_mask_.empty(); }
   const Volume<float>& mask(Context& ctx);
 
   Volume<float> image_, mask_;  ///< as they came; the image is empty once it was ordered

@@ -82,6 +82,31 @@ class LinearRun {
     return result;
   }
 
+  /// Whether to search from the moving image to the fixed one, too: where a mask leaves a small
+  /// part of the moving one, that part can be stretched over what surrounds it in the fixed one,
+  /// for nothing there has a say. A model of scales along the fixed image's axes has no inverse.
+  bool goes_back() const {
+    constexpr double small = 0.5;
+    return guard_.moving_is_masked() && guard_.measured_ratio() < small &&
+           options_.model != LinearModel::scaled;
+  }
+  /// Share of the fixed image that what was measured of the moving one could cover: a slab or an
+  /// organ covers a head in part.
+  double largest_overlap() const { return std::min(1.0, guard_.measured_ratio()); }
+  /// How much of the fixed image's structure the moving one shares.
+  double shared(const Eigen::Affine3d& world) {
+    return structure_on(levels_.count() - 1).share(world);
+  }
+  /// What was found from the moving image to the fixed one, as this run would return it.
+  LinearResult inverted(LinearResult back) {
+    back.affine = back.affine.inverse();
+    back.center = levels_.fixed_content().center;
+    back.parts = decompose(back.affine, back.center);
+    back.overlap_before = overlap(options_.initial);
+    back.overlap_after = overlap(back.affine);
+    return back;
+  }
+
  private:
   double overlap(const Eigen::Affine3d& world) {
     const LinearLevel& finest = levels_[levels_.count() - 1];
@@ -348,58 +373,22 @@ class LinearRun {
   std::vector<Eigen::MatrixXd> curvatures_;       // of the full model, carried from level to level
 };
 
-}  // namespace
-
-std::optional<LinearSearch> parse_linear_search(std::string_view name) {
-  if (name == "auto") return LinearSearch::automatic;
-  if (name == "gradient") return LinearSearch::gradient;
-  if (name == "powell") return LinearSearch::powell;
-  if (name == "hill") return LinearSearch::hill;
-  if (name == "flirt") return LinearSearch::flirt;
-  return std::nullopt;
+RatioDirection other(RatioDirection direction) {
+  return direction == RatioDirection::moving_given_fixed ? RatioDirection::fixed_given_moving
+                                                         : RatioDirection::moving_given_fixed;
 }
 
-std::optional<LinearRefinement> parse_linear_refinement(std::string_view name) {
-  if (name == "auto") return LinearRefinement::automatic;
-  if (name == "blocks") return LinearRefinement::blocks;
-  if (name == "none") return LinearRefinement::none;
-  return std::nullopt;
-}
-
-bool LinearOptions::refines() const {
-  return refinement == LinearRefinement::blocks ||
-         (refinement == LinearRefinement::automatic && search == LinearSearch::automatic);
-}
-
-int LinearOptions::iterations_of_level(int level, int levels_kept) const {
-  constexpr int usual[] = {40, 30, 15, 6};
-  if (iterations.empty()) return usual[std::min(level, 3)];
-  return iterations.size() == 1 ? iterations[0]
-                                : iterations[iterations.size() - std::size_t(levels_kept - level)];
-}
-
-void LinearOptions::validate() const {
-  require(levels >= 1 && levels <= 8, "LinearOptions::levels must lie between 1 and 8");
-  require(iterations.size() <= 1 || int(iterations.size()) == levels,
-          "LinearOptions::iterations takes one value or one per level (" + std::to_string(levels) +
-              "), coarse to fine");
-  for (int n : iterations) require(n >= 0, "LinearOptions::iterations must not be negative");
-  similarity.validate();
-  require(resolution.mm >= 0 && resolution.mm <= 10 && resolution.degrees >= 0 &&
-              resolution.degrees <= 10,
-          "LinearOptions::resolution must lie between 0 and 10");
-  require(smallest_overlap >= 0 && smallest_overlap <= 1,
-          "LinearOptions::smallest_overlap must lie between 0 and 1");
-  require(initial.matrix().allFinite() && initial.linear().determinant() > 1e-6,
-          "LinearOptions::initial is not an invertible affine that keeps left and right");
-}
-
-namespace {
-
-/// Of the fixed image's volume that the moving one could cover: a slab covers a head in part.
-double share_of_smaller(const PreparedImage& fixed, const PreparedImage& moving) {
-  const auto volume = [](const Geometry& g) { return g.spacing.prod() * double(g.extent.count()); };
-  return std::min(1.0, volume(moving.geometry()) / volume(fixed.geometry()));
+/// From either image to the other: what makes the part of the moving image that counts like the
+/// fixed one most.
+LinearResult run_both_ways(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
+                           const LinearOptions& options, Observer& observer, LinearRun& run) {
+  LinearOptions reversed = options;
+  reversed.initial = options.initial.inverse();
+  reversed.similarity.ratio_direction = other(options.similarity.ratio_direction);
+  LinearRun back(ctx, moving, fixed, reversed, observer);
+  const LinearResult there = run.run(), from_there = back.run();
+  const bool better = back.shared(from_there.affine) > back.shared(there.affine.inverse());
+  return better ? run.inverted(from_there) : there;
 }
 
 }  // namespace
@@ -414,8 +403,11 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
   watch.on_stage(Stage::linear);
   const SmallWork small(
       ctx, std::max(fixed.geometry().extent.count(), moving.geometry().extent.count()));
-  LinearResult result = LinearRun(ctx, fixed, moving, options, watch).run();
-  if (result.overlap_after < options.smallest_overlap * share_of_smaller(fixed, moving)) {
+  LinearRun run(ctx, fixed, moving, options, watch);
+  LinearResult result = run.goes_back() || (ctx.rehearses() && moving.has_mask())
+                            ? run_both_ways(ctx, fixed, moving, options, watch, run)
+                            : run.run();
+  if (result.overlap_after < options.smallest_overlap * run.largest_overlap()) {
     char percent[32];
     std::snprintf(percent, sizeof percent, "%.1f", 100 * result.overlap_after);
     throw RegistrationError("the images do not overlap enough (" + std::string(percent) +

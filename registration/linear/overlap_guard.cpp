@@ -32,6 +32,10 @@ OverlapGuard::OverlapGuard(Context& ctx, const Volume<float>& fixed, const Volum
     for (int axis = 0; axis < 3; ++axis) points_[axis].push_back(p[axis]);
   }
   for (float v : m) valid_.push_back(std::isfinite(v));
+  const auto measured = double(std::count(valid_.begin(), valid_.end(), 1));
+  moving_is_masked_ = measured < 0.5 * double(valid_.size());
+  const double voxels = moving_.spacing.prod() / fixed.geometry().spacing.prod();
+  measured_ratio_ = of_value.empty() ? 0 : measured * voxels / double(of_value.size());
   valid_.push_back(0);
 }
 

@@ -21,6 +21,10 @@ class OverlapGuard {
   /// Raises what is known to be possible.
   void allow_for(double overlap) { best_ = best_ < overlap ? overlap : best_; }
   double smallest() const { return share * best_; }
+  /// Volume that was measured of the moving image, in parts of the fixed one's.
+  double measured_ratio() const { return measured_ratio_; }
+  /// Whether most of the moving image's grid has no value.
+  bool moving_is_masked() const { return moving_is_masked_; }
   bool accepts(const Eigen::Affine3d& world) const { return overlap(world) >= smallest(); }
 
  private:
@@ -28,7 +32,8 @@ class OverlapGuard {
   Geometry moving_;
   std::vector<double> points_[3];    // of the fixed image, world, an axis each
   std::vector<std::uint8_t> valid_;  // voxels of the moving image, and after them one outside
-  double best_ = 0;
+  double best_ = 0, measured_ratio_ = 0;
+  bool moving_is_masked_ = false;
 };
 
 }  // namespace freeflow

@@ -1,0 +1,254 @@
+#include <freeflow/registration/linear/stripped.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <freeflow/deform/warp.h>
+#include <freeflow/registration/levels/pyramid.h>
+#include <freeflow/registration/linear/linear.h>
+#include <freeflow/regularize/gaussian.h>
+
+namespace freeflow {
+
+namespace {
+
+constexpr float no_value = std::numeric_limits<float>::quiet_NaN();
+
+/// The value of all eight corners.
+std::optional<float> corner_value(const ImageOnHost& image) {
+  const Extent n = image.grid.extent;
+  const float value = image.voxels.front();
+  for (const int x : {0, n.x - 1})
+    for (const int y : {0, n.y - 1})
+      for (const int z : {0, n.z - 1})
+        if (image.voxels[n.offset(x, y, z)] != value) return std::nullopt;
+  return value;
+}
+
+std::int64_t count_of(float value, const std::vector<float>& voxels) {
+  std::int64_t count = 0;
+#pragma omp parallel for schedule(static) reduction(+ : count)
+  for (std::int64_t i = 0; i < std::int64_t(voxels.size()); ++i)
+    count += voxels[std::size_t(i)] == value;
+  return count;
+}
+
+/// All that differs from the value of the corners, where they have one: voxels and mm^3.
+struct Content {
+  double share, volume;
+};
+
+Content content_of(const ImageOnHost& image) {
+  const std::optional<float> background = corner_value(image);
+  const auto all = double(image.voxels.size());
+  const double held = background ? all - double(count_of(*background, image.voxels)) : all;
+  return {held / all, held * image.grid.spacing.prod()};
+}
+
+/// Whether little of an object lies on any side of the grid: else a field of view cuts it.
+bool is_surrounded(const ImageOnHost& image, float background, double volume) {
+  constexpr double most = 0.2;  // of a slice across a cube of its volume
+  const Extent n = image.grid.extent;
+  for (int axis = 0; axis < 3; ++axis)
+    for (const int end : {0, n[axis] - 1}) {
+      const int u = axis == 0 ? n.y : n.x, v = axis == 2 ? n.y : n.z;
+      std::int64_t held = 0;
+      for (int b = 0; b < v; ++b)
+        for (int a = 0; a < u; ++a) {
+          const std::size_t i = axis == 0   ? n.offset(end, a, b)
+                                : axis == 1 ? n.offset(a, end, b)
+                                            : n.offset(a, b, end);
+          held += image.voxels[i] != background;
+        }
+      const double area = double(held) * image.grid.spacing.prod() / image.grid.spacing[axis];
+      if (area > most * std::pow(volume, 2.0 / 3)) return false;
+    }
+  return true;
+}
+
+/// Whether one value is around an object than which the other image may show more.
+bool may_be_stripped(const ImageOnHost& image, const ImageOnHost& other) {
+  constexpr double most_of_grid = 2.0 / 3, least_more = 1.3;
+  const std::optional<float> background = corner_value(image);
+  if (!background) return false;
+  const Content content = content_of(image);
+  return content.share > 0 && content.share < most_of_grid &&
+         is_surrounded(image, *background, content.volume) &&
+         content_of(other).volume > least_more * content.volume;
+}
+
+using Flags = std::vector<std::uint8_t>;
+
+/// On voxels of a thirtieth of the object's width.
+struct Coarse {
+  Geometry grid;
+  std::vector<float> image;  ///< the background as it is
+  Flags object;              ///< where most of a voxel is
+};
+
+Volume<float> coarser(Context& ctx, const ImageOnHost& image, double spacing_mm) {
+  return decimate(ctx, Volume<float>(ctx, image.grid, image.voxels),
+                  factors_towards(image.grid, spacing_mm));
+}
+
+Coarse coarse_object(Context& ctx, const ImageOnHost& image, const Flags& object,
+                     double spacing_mm) {
+  const Volume<float> small = coarser(ctx, image, spacing_mm);
+  Coarse coarse{small.geometry(), small.to_host(ctx), {}};
+  const std::vector<float> flags(object.begin(), object.end());
+  const std::vector<float> parts = coarser(ctx, {image.grid, flags}, spacing_mm).to_host(ctx);
+  coarse.object.resize(parts.size());
+  std::ranges::transform(parts, coarse.object.begin(), [](float part) { return part > 0.5f; });
+  return coarse;
+}
+
+/// With so many voxels more, by steps along the axes.
+Flags dilated(Flags flags, const Extent& n, int voxels) {
+  const std::size_t row = std::size_t(n.x), slice = row * std::size_t(n.y);
+  for (int step = 0; step < voxels; ++step) {
+    const Flags before = flags;
+    for (int z = 0; z < n.z; ++z)
+      for (int y = 0; y < n.y; ++y)
+        for (int x = 0; x < n.x; ++x) {
+          const std::size_t i = n.offset(x, y, z);
+          flags[i] = before[i] || (x > 0 && before[i - 1]) || (x + 1 < n.x && before[i + 1]) ||
+                     (y > 0 && before[i - row]) || (y + 1 < n.y && before[i + row]) ||
+                     (z > 0 && before[i - slice]) || (z + 1 < n.z && before[i + slice]);
+        }
+  }
+  return flags;
+}
+
+/// Mean length of the steps to the next voxels where the flags stand; 0 where no voxel has a value.
+double variation(const Extent& n, const std::vector<float>& image, const Flags& flags) {
+  double sum = 0;
+  std::int64_t count = 0;
+  for (int z = 0; z + 1 < n.z; ++z)
+    for (int y = 0; y + 1 < n.y; ++y)
+      for (int x = 0; x + 1 < n.x; ++x) {
+        const std::size_t i = n.offset(x, y, z), row = std::size_t(n.x), slice = row * n.y;
+        if (!flags[i]) continue;
+        const float dx = image[i + 1] - image[i], dy = image[i + row] - image[i],
+                    dz = image[i + slice] - image[i];
+        const float length = std::sqrt(dx * dx + dy * dy + dz * dz);
+        if (std::isnan(length)) continue;
+        sum += length;
+        ++count;
+      }
+  return count > 0 ? sum / double(count) : 0;
+}
+
+/// Squared correlation of blocks of 4x4x4 voxels within the object, on average: how much of its
+/// structure the other shows in the same place.
+double shared_structure(const Coarse& coarse, const std::vector<float>& other) {
+  constexpr int side = 4, least = side * side * side / 2;
+  const Extent n = coarse.grid.extent;
+  double sum = 0, weight = 0;
+  for (int bz = 0; bz < n.z; bz += side)
+    for (int by = 0; by < n.y; by += side)
+      for (int bx = 0; bx < n.x; bx += side) {
+        double a = 0, b = 0, aa = 0, bb = 0, ab = 0, count = 0, held = 0;
+        for (int z = bz; z < std::min(bz + side, n.z); ++z)
+          for (int y = by; y < std::min(by + side, n.y); ++y)
+            for (int x = bx; x < std::min(bx + side, n.x); ++x) {
+              const std::size_t i = n.offset(x, y, z);
+              if (!coarse.object[i]) continue;
+              ++held;
+              const double p = coarse.image[i], q = other[i];
+              if (std::isnan(p) || std::isnan(q)) continue;
+              ++count;
+              a += p, b += q, aa += p * p, bb += q * q, ab += p * q;
+            }
+        if (held < least) continue;
+        weight += held;
+        if (count < least) continue;
+        const double va = aa - a * a / count, vb = bb - b * b / count, c = ab - a * b / count;
+        if (va > 0 && vb > 0) sum += held * c * c / (va * vb);
+      }
+  return weight > 0 ? sum / weight : 0;
+}
+
+/// The other image as the object sees it.
+struct Aligned {
+  std::vector<float> other;
+  double structure;  ///< that the two share
+};
+
+Aligned aligned(Context& ctx, const Coarse& coarse, const std::vector<float>& fixed,
+                const Volume<float>& other) {
+  LinearOptions options;
+  options.levels = 2;
+  const Volume<float> volume(ctx, coarse.grid, fixed);
+  const Eigen::Affine3d found = register_linear(ctx, volume, other, options).affine;
+  Aligned result{
+      warp(ctx, other, coarse.grid, found, nullptr, Interpolation::linear, no_value).to_host(ctx),
+      0};
+  result.structure = shared_structure(coarse, result.other);
+  return result;
+}
+
+/// Whether the other image shows as much a tenth of the object's width beyond its edge as within.
+bool shows_more(const Coarse& coarse, const std::vector<float>& other) {
+  constexpr int nearest = 2, farthest = 5;  // voxels
+  constexpr double as_much = 0.5;
+  const Extent n = coarse.grid.extent;
+  const Flags near = dilated(coarse.object, n, nearest);
+  Flags shell = dilated(near, n, farthest - nearest);
+  for (std::size_t i = 0; i < shell.size(); ++i) shell[i] = shell[i] && !near[i];
+  return variation(n, other, shell) > as_much * variation(n, other, coarse.object);
+}
+
+/// The flags of a coarser grid at the voxels of a finer one.
+Flags on_grid(const Geometry& grid, const Flags& flags, const Geometry& coarse) {
+  const Extent n = grid.extent, m = coarse.extent;
+  const auto at = [](int i, int fine, int few) { return int(std::int64_t(i) * few / fine); };
+  Flags result(n.count());
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x)
+        result[n.offset(x, y, z)] =
+            flags[m.offset(at(x, n.x, m.x), at(y, n.y, m.y), at(z, n.z, m.z))];
+  return result;
+}
+
+Flags what_counts(Context& ctx, const ImageOnHost& image, const ImageOnHost& other) {
+  constexpr double across = 30;
+  const float background = image.voxels.front();
+  Flags object(image.voxels.size());
+  std::ranges::transform(image.voxels, object.begin(), [&](float v) { return v != background; });
+  const double spacing_mm = std::cbrt(content_of(image).volume) / across;
+  const Coarse coarse = coarse_object(ctx, image, object, spacing_mm);
+  std::vector<float> inside = coarse.image;
+  for (std::size_t i = 0; i < inside.size(); ++i)
+    if (!coarse.object[i]) inside[i] = no_value;
+  const Volume<float> whole = coarser(ctx, other, spacing_mm);
+  const Aligned by_inside = aligned(ctx, coarse, inside, whole),
+                by_all = aligned(ctx, coarse, coarse.image, whole);
+  const double most = std::max(by_inside.structure, by_all.structure);
+  if (!shows_more(coarse, (by_inside.structure < most ? by_all : by_inside).other)) return {};
+  constexpr double least_structure = 0.25, as_well = 0.9;
+  if (most >= least_structure && by_inside.structure >= as_well * most) return object;
+  constexpr int margin = 3;  // voxels
+  const Flags with_margin =
+      on_grid(image.grid, dilated(coarse.object, coarse.grid.extent, margin), coarse.grid);
+  for (std::size_t i = 0; i < object.size(); ++i) object[i] = object[i] || with_margin[i];
+  return object;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image,
+                                          const ImageOnHost& other) {
+  if (!may_be_stripped(image, other)) return {};
+  try {
+    return what_counts(ctx, image, other);
+  } catch (const RegistrationError&) {  // the registration itself will say what is wrong
+    return {};
+  }
+}
+
+}  // namespace freeflow
