@@ -121,8 +121,8 @@ void leave_stripped_out(Inputs& inputs, bool asked_background) {
   const auto warn = [&](const InputImage& image, const InputImage& other, const char* option) {
     inputs.warnings.push_back("'" + image.file +
                               "' shows an object without what surrounds it in '" + other.file +
-                              "' (a brain without its skull?), so its background " +
-                              "does not count; " + option + " says otherwise");
+                              "' (a brain without its skull?), so its background does not count; " +
+                              option + " says otherwise");
   };
   inputs.fixed_mask = mask_of(fixed, moving);
   if (inputs.fixed_mask) return warn(inputs.fixed[0], inputs.moving[0], "--fixed-mask");
