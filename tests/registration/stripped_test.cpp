@@ -139,7 +139,7 @@ TEST_P(Stripped, ABrainUnderAMaskIsNotStretchedOverTheHead) {
   for (const Eigen::Vector3d& p : {Eigen::Vector3d(12, 5, -4), Eigen::Vector3d(-10, 9, 8),
                                    Eigen::Vector3d(3, -14, 2), Eigen::Vector3d(0, 4, -13)})
     error = std::max(error, (r.affine * p - truth * p).norm());
-  EXPECT_LT(error, 1.6) << "mm, of voxels of 1.7 to 2.5";
+  EXPECT_LT(error, 1.0) << "mm, of voxels of 2.5 to 3.5";
   EXPECT_TRUE(compose(r.parts, r.center).isApprox(r.affine, 1e-12));
   EXPECT_GT(r.overlap_after, 0.005);
   EXPECT_LT(r.overlap_after, 0.03) << "of the fixed image, most of which lies around the brain";
