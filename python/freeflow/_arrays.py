@@ -221,6 +221,13 @@ def masked_background(array):
     return None if found is None else found.astype(bool)
 
 
+def content(array):
+    """How many voxels differ from the value of the corners; all where those differ. The array stays where it is."""
+    corners = array[tuple(slice(None, None, max(int(n) - 1, 1)) for n in array.shape)]
+    corner = array[0, 0, 0]
+    return int((array != corner).sum()) if bool((corners == corner).all()) else int(np.prod(tuple(array.shape)))
+
+
 def looks_like_labels(array):
     """What apps/regtool/series_resampler.cpp says of whole numbers of several kinds (here 1000 at most), of which most are like their
     neighbours: an image has noise. What is as the first voxel, or 0, is background and says nothing. The array stays where it is."""
@@ -237,12 +244,17 @@ def looks_like_labels(array):
 def filled(array, where):
     """A copy with the smallest value there, where it lies."""
     least = smallest(array)
-    if library_of(array) == "torch":
-        array, where = array.clone(), sys.modules["torch"].from_numpy(where).to(array.device)
-    else:
-        array, where = array.copy(order="K"), sys.modules[library_of(array)].asarray(where)
-    array[where] = least
+    array = array.clone() if library_of(array) == "torch" else array.copy(order="K")
+    array[beside(where, array)] = least
     return array
+
+
+def beside(found, array):
+    """A numpy array, where another one lies and of its library."""
+    library = library_of(array)
+    if library == "torch":
+        return sys.modules["torch"].from_numpy(found).to(array.device)
+    return sys.modules[library].asarray(found)
 
 
 def _as_float32(array):

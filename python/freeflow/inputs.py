@@ -1,12 +1,25 @@
 """What is registered: images, masks and the start, as they were given and as a registration sees them."""
 
 import os
+from dataclasses import dataclass
 
 import numpy as np
 
 from . import _arrays, _native, others
+from .context import Context
 from .image import Image, said_of_bare
 from .transform import Transform
+
+
+@dataclass(frozen=True)
+class Counted:
+    """What alone counts of an image in a pair, as nothing was said of it."""
+
+    part: tuple | None = None  # (begin, end) of the voxels along each axis
+    object: np.ndarray | None = None  # flags of the voxels
+
+    def __eq__(self, other):
+        return self.part == other.part and np.array_equal(self.object, other.object)
 
 
 class Side:
@@ -36,8 +49,7 @@ class Side:
         whole = [i if where is None else self._filled(i, where) for i, where in zip(self.images, around, strict=True)]
         self._seen = [self._seen_of(*found, background, clip) for found in zip(whole, paddings, strict=True)]
         self.part = _arrays.measured_part(self.images[0].array, paddings[0], around[0] is not None) if background is None else None
-        self.masked = mask is not None
-        self.voxels_in_mask = None
+        self.background, self.masked = background, mask is not None
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
     def arrays(self):
@@ -46,13 +58,24 @@ class Side:
             named[self.name + "_mask"] = self.mask.array
         return named
 
-    def prepared(self, context, part=None):
-        """For registrations on that context: the compiled part's, which keeps what a registration makes of it. part: what alone counts."""
-        seen = self._seen
-        if part is not None:
-            seen = [Image._placed(_arrays.within(i.array, part, self.name), i._placement, self.name) for i in seen]
-        channels = [image._volume(context, self.name) for image in seen]
-        mask = None if self.mask is None else self.mask._volume(context)
+    def seen(self, part=None):
+        """The channels as a registration sees them. part: what alone counts."""
+        if part is None:
+            return self._seen
+        return [Image._placed(_arrays.within(i.array, part, self.name), i._placement, self.name) for i in self._seen]
+
+    def mask_of(self, counted):
+        """The mask that was given, or the object that alone counts."""
+        if counted.object is None:
+            return self.mask
+        image = self.images[0]
+        return Image._placed(_arrays.beside(counted.object, image.array), image._placement, self.name + "_mask")
+
+    def prepared(self, context, counted):
+        """For registrations on that context: the compiled part's, which keeps what a registration makes of it."""
+        channels = [image._volume(context, self.name) for image in self.seen(counted.part)]
+        mask = self.mask_of(counted)
+        mask = None if mask is None else mask._volume(context)
         return _native.PreparedImage.make(context._native, channels, mask, self.name)
 
     def _filled(self, image, around):
@@ -93,8 +116,7 @@ class Side:
         array, missing = _arrays.without_infinities(mask.array)
         if missing:
             self.warnings.append(f"{name}: {missing} of {np.prod(mask.shape)} voxels are NaN or infinite and count as outside")
-        self.voxels_in_mask = int((array > 0.5).sum())
-        if self.voxels_in_mask == 0:
+        if not bool((array > 0.5).any()):
             raise ValueError(f"{name} has no voxel above 0.5 inside its image")
         if _strided(array, image.array):
             array = _as_laid_out(array, image.array)
@@ -112,31 +134,50 @@ class Inputs:
             )
         places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
         self.warnings = fixed.warnings + moving.warnings + said_of_bare(places)
-        self._parts = {}
-        if fixed.part and moving.part and not (fixed.part[1] or moving.part[1]):
-            return
-        for side in (fixed, moving):
-            if side.part and not side.masked:
-                self._leave_unmeasured_out(side, side.part[0])
+        self._counted = {"fixed": Counted(), "moving": Counted()}
+        if not (fixed.part and moving.part) or fixed.part[1] or moving.part[1]:
+            for side in (fixed, moving):
+                if side.part and not side.masked:
+                    self._leave_unmeasured_out(side, side.part[0])
+        if fixed.background is None and not fixed.masked and not moving.masked:
+            self._leave_stripped_out()
 
     def _leave_unmeasured_out(self, side, part):
         """As apps/images.cpp: nothing was measured around a field of view, nor beyond a plane in which one image alone ends."""
-        self._parts[side.name] = part
+        self._counted[side.name] = Counted(part)
         grid = zip(part, side.images[0].shape, "xyz", strict=True)
         words = ", ".join(f"{begin} to {end - 1} of {n} along {axis}" for (begin, end), n, axis in grid if (begin, end) != (0, n))
         self.warnings.append(
             f"{side.name} ends in a plane within its grid: only its voxels {words} count as measured; {side.name}_mask says otherwise"
         )
 
-    def part_of(self, name):
-        """Of a side, what alone counts of it in this pair; None for all."""
-        return self._parts.get(name)
+    def _leave_stripped_out(self):
+        """As apps/images.cpp: beside an image that shows more an object counts without the background that it was given."""
+        seen = [side.seen(self.counted(name).part)[0] for name, side in self.sides.items()]
+        held = [_arrays.content(i.array) * np.prod(i.spacing_mm) for i in seen]
+        for (name, side), (_, other), here, there in zip(self.sides.items(), reversed(self.sides.items()), (0, 1), (1, 0), strict=True):
+            if not held[there] > _native.stripped_volume_ratio * held[here]:
+                continue
+            cpu = Context("cpu")
+            volumes = [Image._placed(seen[i].numpy(), seen[i]._placement)._volume(cpu) for i in (here, there)]
+            found = _native.stripped_object(*volumes)
+            if found is None:
+                continue
+            self._counted[name] = Counted(self.counted(name).part, found)
+            self.warnings.append(
+                f"{name} shows an object without what surrounds it in {other.name} (a brain without its skull?), so its background"
+                f" does not count; {name}_mask says otherwise"
+            )
+
+    def counted(self, name):
+        """Of a side, what alone counts of it in this pair (Counted)."""
+        return self._counted[name]
 
     sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
     fixed = property(lambda self: self._fixed.images)
     moving = property(lambda self: self._moving.images)
-    fixed_mask = property(lambda self: self._fixed.mask)
-    moving_mask = property(lambda self: self._moving.mask)
+    fixed_mask = property(lambda self: self._fixed.mask_of(self.counted("fixed")))
+    moving_mask = property(lambda self: self._moving.mask_of(self.counted("moving")))
 
     @property
     def paths(self):

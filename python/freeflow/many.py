@@ -163,11 +163,11 @@ class _Kept:
         self._before = {
             name: kept
             for name, kept in before.items()
-            if kept[0] is sides[name] and kept[1] is context._native and kept[2] == inputs.part_of(name)
+            if kept[0] is sides[name] and kept[1] is context._native and kept[2] == inputs.counted(name)
         }
         del before  # before the next ones take memory
         for name, side in sides.items():
             if name not in self._before:
-                part = inputs.part_of(name)
-                self._before[name] = (side, context._native, part, side.prepared(context, part))
+                counted = inputs.counted(name)
+                self._before[name] = (side, context._native, counted, side.prepared(context, counted))
         return [self._before[name][3] for name in sides]

@@ -67,7 +67,7 @@ def register(
     call = Call(model, similarity=similarity, init=init, interpolation=interpolation, progress=progress, **options)
     inputs = Inputs(Side(fixed, fixed_mask, "fixed", background, clip), Side(moving, moving_mask, "moving", background, clip))
     context = context_for(inputs.arrays(), context, device, threads)
-    images = [side.prepared(context, inputs.part_of(name)) for name, side in inputs.sides.items()]
+    images = [side.prepared(context, inputs.counted(name)) for name, side in inputs.sides.items()]
     return call.run(inputs, images, context, time.perf_counter() - start, stacklevel=3)
 
 
@@ -117,17 +117,21 @@ def _require_known(model, options):
             raise ValueError(f"{name} is no option of model={model!r}: is {' or '.join(near)} meant?")
 
 
-def _geometry(side, part):
+def _geometry(side, counted):
     image = side.images[0]
     p = image._placement
-    counted = {"voxels_measured": part and int(np.prod([end - begin for begin, end in part])), "voxels_in_mask": side.voxels_in_mask}
+    part, mask = counted.part, side.mask_of(counted)
+    counts = {
+        "voxels_measured": part and int(np.prod([end - begin for begin, end in part])),
+        "voxels_in_mask": None if mask is None else int((mask.array > 0.5).sum()),
+    }
     return {
         "size": list(image.shape),
         "spacing_mm": list(p.spacing),
         "origin_mm_lps": list(p.origin_lps),
         "direction_lps": [list(row) for row in p.direction_lps],
         "voxels_without_value": side.missing[0],
-        **{name: count for name, count in counted.items() if count is not None},
+        **{name: count for name, count in counts.items() if count is not None},
     }
 
 
@@ -138,7 +142,7 @@ def _opened(model, options, context, inputs, report):
         "version": _native.version,
         "options": {"model": model, **options},
         "device": {"name": context.device, "description": context.description, "threads": context.threads},
-        **{name: _geometry(side, inputs.part_of(name)) for name, side in inputs.sides.items()},
+        **{name: _geometry(side, inputs.counted(name)) for name, side in inputs.sides.items()},
     }
     weights = report.pop("channel_weights")
     if len(weights) > 1:

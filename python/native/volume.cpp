@@ -9,6 +9,7 @@
 
 #include <freeflow/python/native/arrays.h>
 #include <freeflow/registration/levels/masked_background.h>
+#include <freeflow/registration/linear/stripped.h>
 
 namespace nb = nanobind;
 
@@ -71,20 +72,37 @@ auto numpy(nb::handle self) {
   return Array(data, 3, shape.data(), owner, strides.data());
 }
 
-/// Of an image in Fortran order, in that order; None where nothing lies around an object.
-nb::object background_around(
-    const nb::ndarray<const float, nb::ndim<3>, nb::f_contig, nb::device::cpu>& image) {
-  const Extent n{int(image.shape(0)), int(image.shape(1)), int(image.shape(2))};
-  auto found = std::make_unique<std::vector<std::uint8_t>>(masked_background(n, image.data()));
-  if (found->empty()) return nb::none();
+/// A flag for each voxel, as an array of that shape; None where there are none.
+nb::object flags_of(std::vector<std::uint8_t> flags, const std::array<std::size_t, 3>& shape,
+                    const std::array<std::int64_t, 3>& strides) {
+  if (flags.empty()) return nb::none();
+  auto found = std::make_unique<std::vector<std::uint8_t>>(std::move(flags));
   std::uint8_t* const data = found->data();
   const nb::capsule owner(found.release(), [](void* p) noexcept {
     delete static_cast<std::vector<std::uint8_t>*>(p);  // NOLINT(cppcoreguidelines-owning-memory)
   });
-  const std::array<std::size_t, 3> shape{image.shape(0), image.shape(1), image.shape(2)};
-  const std::array<std::int64_t, 3> strides{1, n.x, std::int64_t(n.x) * n.y};
   return nb::cast(nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<3>>(data, 3, shape.data(), owner,
                                                                     strides.data()));
+}
+
+/// Of an image in Fortran order, in that order; None where nothing lies around an object.
+nb::object background_around(
+    const nb::ndarray<const float, nb::ndim<3>, nb::f_contig, nb::device::cpu>& image) {
+  const Extent n{int(image.shape(0)), int(image.shape(1)), int(image.shape(2))};
+  return flags_of(masked_background(n, image.data()),
+                  {image.shape(0), image.shape(1), image.shape(2)},
+                  {1, n.x, std::int64_t(n.x) * n.y});
+}
+
+/// Of volumes in host memory, whose context works; as the image's array; None where all counts.
+nb::object stripped_object_of(const PyVolume<float>& image, const PyVolume<float>& other) {
+  const Grid grid = image.grid();
+  const Geometry &here = grid.geometry, &there = other.voxels.geometry();
+  std::vector<std::uint8_t> counts = on(*image.context, [&](Context& cpu) {
+    return stripped_object(cpu, {here, {image.voxels.view().data, here.extent.count()}},
+                           {there, {other.voxels.view().data, there.extent.count()}});
+  });
+  return flags_of(std::move(counts), array_shape(grid), array_strides(grid));
 }
 
 template <class T>
@@ -131,6 +149,8 @@ void bind_volume(nb::module_& m) {
   bind<float>(m, "Volume");
   bind<std::int32_t>(m, "LabelVolume");
   m.def("masked_background", &background_around, nb::arg("image"));
+  m.def("stripped_object", &stripped_object_of, nb::arg("image"), nb::arg("other"));
+  m.attr("stripped_volume_ratio") = stripped_volume_ratio;
 }
 
 }  // namespace freeflow::python

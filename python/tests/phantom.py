@@ -31,3 +31,16 @@ def brain(seed=0, shape=SHAPE, shift=0.0):
 
 def labels(seed=0, shape=SHAPE):
     return np.asfortranarray(np.digitize(brain(seed, shape), [15, 45, 80]).astype(np.int16))
+
+
+def heads(seeds=(0, 1)):
+    """Two brains, each with the head that it is in: (brain, head) of each, on a grid with air around."""
+    pairs = []
+    for seed in seeds:
+        voxels = np.pad(np.where(brain(seed) > 10, brain(seed), 0), 10)
+        x, y, z = (np.arange(n)[:, None, None].transpose(np.roll(range(3), axis)) - (n - 1) / 2 for axis, n in enumerate(voxels.shape))
+        outer = np.sqrt((x / 18) ** 2 + ((y - 1) / 20) ** 2 + (z / 17) ** 2)
+        texture = np.sin(0.9 * x + seed) * np.sin(0.8 * y) * np.sin(0.7 * z + seed)
+        scalp = np.where((outer > 0.9) & (outer < 1.25), 90 + 40 * texture, 0)
+        pairs.append(tuple(np.asfortranarray(v.astype(np.float32)) for v in (voxels, np.where(voxels > 0, voxels, scalp))))
+    return pairs

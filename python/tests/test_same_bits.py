@@ -2,10 +2,11 @@
 
 import json
 import subprocess
+import warnings
 
 import numpy as np
 import pytest
-from phantom import AFFINE, brain
+from phantom import AFFINE, brain, heads
 
 import freeflow
 from freeflow import files
@@ -82,18 +83,21 @@ def compare_files(program, tmp_path, affine, model, name, options, flags):
     written = result.save(str(tmp_path / "python_"))
     assert len(written) == (4 if name == "linreg" else 6)
     for path in written:
-        theirs = path.replace("python_", "program_")
-        if path.endswith(".json"):
-            assert_reports_agree(json.load(open(theirs)), json.load(open(path)))
-        elif path.endswith(".mat"):
-            assert open(theirs, "rb").read() == open(path, "rb").read(), path
-        else:
-            (_, one), (_, other) = files._read(theirs), files._read(path)
-            assert np.array_equal(one, other), path
+        assert_files_agree(path.replace("python_", "program_"), path)
     subprocess.run([program("regtool"), "report", str(tmp_path / "python_")], check=True)
     page = (tmp_path / "python_report.html").read_text()
     assert "freeflow.register" in page
     assert ("Deformation" in page) == (name != "linreg")
+
+
+def assert_files_agree(theirs, ours):
+    if ours.endswith(".json"):
+        assert_reports_agree(json.load(open(theirs)), json.load(open(ours)))
+    elif ours.endswith(".mat"):
+        assert open(theirs, "rb").read() == open(ours, "rb").read(), ours
+    else:
+        (_, one), (_, other) = files._read(theirs), files._read(ours)
+        assert np.array_equal(one, other), ours
 
 
 def assert_reports_agree(theirs, ours):
@@ -155,3 +159,28 @@ def test_memory_order_changes_no_bit(affine):
 def test_threads_and_repeats_change_no_bit():
     one, two = (freeflow.register(brain(0), brain(1), "ffd", levels=2, iterations=5, threads=n, device="cpu") for n in (1, 2))
     assert np.array_equal(one.transform.numpy(), two.transform.numpy())
+
+
+def test_a_stripped_image_beside_a_whole_one_too(program, tmp_path):
+    (stripped, _), (other, whole) = heads()
+    paths = {name: str(tmp_path / f"{name}.nii.gz") for name in ("stripped", "whole")}
+    for name, array in (("stripped", stripped), ("whole", whole)):
+        freeflow.Image(array, AFFINE).write(paths[name])
+    flags = ["--levels", "1", "--iterations", "3", "--device", "cpu"]
+    given = {"levels": 1, "iterations": 3, "device": "cpu"}
+    for fixed, moving, side in (("stripped", "whole", "fixed"), ("whole", "stripped", "moving")):
+        prefix = str(tmp_path / f"{side}_")
+        subprocess.run([program("fluidreg"), "-f", paths[fixed], "-m", paths[moving], "-o", prefix, "-q", *flags], check=True)
+        said = f"{side} shows an object without what surrounds it in {'moving' if side == 'fixed' else 'fixed'} .a brain without its skull"
+        with pytest.warns(UserWarning, match=said):
+            result = freeflow.register(paths[fixed], paths[moving], **given)
+        for path in result.save(str(tmp_path / f"python_{side}_")):
+            assert_files_agree(path.replace("python_", ""), path)
+        counted = result.report[side]["voxels_in_mask"]
+        assert counted == json.load(open(prefix + "report.json"))[side]["voxels_in_mask"] and 0 < counted < whole.size
+    pairs = [(stripped, other), (stripped, whole), {"fixed": stripped, "moving": whole, "background": 0}]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        several = list(freeflow.register_many(pairs, **given))
+    assert ["voxels_in_mask" in r.report["fixed"] for r in several] == [False, True, False]
+    assert sum("without what surrounds it" in str(w.message) for w in caught) == 1

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <freeflow/deform/warp.h>
@@ -29,7 +30,7 @@ std::optional<float> corner_value(const ImageOnHost& image) {
   return value;
 }
 
-std::int64_t count_of(float value, const std::vector<float>& voxels) {
+std::int64_t count_of(float value, std::span<const float> voxels) {
   std::int64_t count = 0;
 #pragma omp parallel for schedule(static) reduction(+ : count)
   for (std::int64_t i = 0; i < std::int64_t(voxels.size()); ++i)
@@ -72,13 +73,13 @@ bool is_surrounded(const ImageOnHost& image, float background, double volume) {
 
 /// Whether one value is around an object than which the other image may show more.
 bool may_be_stripped(const ImageOnHost& image, const ImageOnHost& other) {
-  constexpr double most_of_grid = 2.0 / 3, least_more = 1.3;
+  constexpr double most_of_grid = 2.0 / 3;
   const std::optional<float> background = corner_value(image);
   if (!background) return false;
   const Content content = content_of(image);
   return content.share > 0 && content.share < most_of_grid &&
          is_surrounded(image, *background, content.volume) &&
-         content_of(other).volume > least_more * content.volume;
+         content_of(other).volume > stripped_volume_ratio * content.volume;
 }
 
 using Flags = std::vector<std::uint8_t>;
@@ -91,8 +92,9 @@ struct Coarse {
 };
 
 Volume<float> coarser(Context& ctx, const ImageOnHost& image, double spacing_mm) {
-  return decimate(ctx, Volume<float>(ctx, image.grid, image.voxels),
-                  factors_towards(image.grid, spacing_mm));
+  Volume<float> whole(ctx, image.grid);
+  ctx.copy_to_device(whole.view().data, image.voxels.data(), image.voxels.size_bytes());
+  return decimate(ctx, whole, factors_towards(image.grid, spacing_mm));
 }
 
 Coarse coarse_object(Context& ctx, const ImageOnHost& image, const Flags& object,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include <freeflow/core/volume.h>
@@ -13,8 +14,11 @@ namespace freeflow {
 /// An image in host memory: x fastest, NaN where there is no value.
 struct ImageOnHost {
   const Geometry& grid;
-  const std::vector<float>& voxels;
+  std::span<const float> voxels;
 };
+
+/// An image shows more than an object where it holds so many times its volume.
+inline constexpr double stripped_volume_ratio = 1.3;
 
 /// What counts of `image` beside `other`, where that shows the object with what surrounds it: a
 /// flag for each voxel; empty where all counts. An object has one value around it, on all six
