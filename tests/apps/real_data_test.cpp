@@ -249,5 +249,31 @@ TEST_F(RealData, ASlabThatLiesElsewhereIsFound) {
   EXPECT_LT(sum / count, 4) << "73 mm by the search about the centres alone";
 }
 
+/// Of the second head its brain alone counts, and what surrounds it in the first one has no say.
+TEST_F(RealData, ABrainIsNotStretchedOverAHead) {
+  const std::filesystem::path dir = data / "brain_oasis_native";
+  const auto file = [&](const char* name) { return "'" + (dir / name).string() + "' "; };
+  const std::string labels = file("0002_aseg.nii.gz");
+  const auto dice = [&](const std::string& moving) {
+    const Outcome o = run(program_path("linreg") + " -f " + file("0001_T1.nii.gz") + "-m " +
+                          moving + "-o l_ --outputs report");
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(run(program_path("regtool") + " measure --fixed-labels " + file("0001_aseg.nii.gz") +
+                  "--moving-labels " + labels + "-t l_0GenericAffine.mat -o scores.json")
+                  .status,
+              0);
+    const auto scores = nlohmann::json::parse(slurp(folder / "scores.json"));
+    return std::pair(scores["labels"]["mean_dice"].get<double>(), o.err);
+  };
+  const auto [stripped, said] = dice(file("0002_norm.nii.gz"));
+  EXPECT_GT(stripped, 0.4) << "0.09 with its background";
+  EXPECT_NE(said.find("0002_norm.nii.gz' shows an object without what surrounds it in"),
+            std::string::npos)
+      << said;
+  EXPECT_NE(said.find("--moving-mask says otherwise"), std::string::npos) << said;
+  EXPECT_GT(dice(file("0002_T1.nii.gz") + "--moving-mask " + labels).first, 0.4)
+      << "0.00 searched from the whole head alone";
+}
+
 }  // namespace real_data_test
 }  // namespace freeflow
