@@ -99,6 +99,25 @@ const Volume<float>& PreparedImage::mask(Context& ctx) {
   return ordered_mask_;
 }
 
+namespace {
+
+/// By halves: of each coarse voxel's window a mask that is one voxel thin leaves more than the
+/// quarter that decimate() asks for.
+Volume<float> decimate_masked(Context& ctx, const Volume<float>& image, Factors factors) {
+  Volume<float> result;
+  while (factors != Factors{1, 1, 1}) {
+    Factors step;
+    for (std::size_t a = 0; a < 3; ++a) {
+      step[a] = std::min(2, factors[a]);
+      factors[a] /= step[a];
+    }
+    result = decimate(ctx, result.empty() ? image : result, step);
+  }
+  return result;
+}
+
+}  // namespace
+
 PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
   require_on_device(ctx, *this, mask_);
   Steps key;
@@ -109,29 +128,29 @@ PreparedImage::Level& PreparedImage::find(Context& ctx, const Steps& steps) {
   auto level = std::make_unique<Level>();
   if (!key.empty()) {
     const Level& before = find(ctx, Steps(key.begin(), key.end() - 1));
-    level->image = decimate(ctx, unmasked(ctx, before), key.back());
-    if (has_mask())
+    if (has_mask()) {
+      level->image = decimate_masked(ctx, seen(ctx, before), key.back());
       level->mask = decimate(ctx, before.mask.empty() ? inside(ctx, mask(ctx)) : before.mask.lend(),
                              key.back());
-  }
-  if (has_mask()) {
-    level->masked = unmasked(ctx, *level).clone(ctx);
-    apply_mask(ctx, level->masked, level->mask.empty() ? mask(ctx) : level->mask);
+      apply_mask(ctx, level->image, level->mask);
+    } else {
+      level->image = decimate(ctx, seen(ctx, before), key.back());
+    }
+  } else if (has_mask()) {
+    level->masked = image(ctx).clone(ctx);
+    apply_mask(ctx, level->masked, mask(ctx));
   }
   found = std::move(level);
   return *found;
 }
 
 const Volume<float>& PreparedImage::level(Context& ctx, const Steps& steps) {
-  const Level& level = find(ctx, steps);
-  return level.masked.empty() ? unmasked(ctx, level) : level.masked;
+  return seen(ctx, find(ctx, steps));
 }
 
 const IntensityRange& PreparedImage::range(Context& ctx, const Steps& steps, const char* what) {
   Level& found = find(ctx, steps);
-  if (!found.range)
-    found.range =
-        robust_range(ctx, found.masked.empty() ? unmasked(ctx, found) : found.masked, what);
+  if (!found.range) found.range = robust_range(ctx, seen(ctx, found), what);
   return *found.range;
 }
 

@@ -80,12 +80,14 @@ class PreparedImage {
                 Volume<float> whole_level);
 
   struct Level {
-    Volume<float> image, mask;  ///< decimated; empty where nothing was
-    Volume<float> masked;       ///< empty without a mask
+    Volume<float> image, mask;  ///< decimated, what the mask leaves alone; empty for the finest
+    Volume<float> masked;       ///< the finest, which itself stays as it came; empty without a mask
     std::optional<IntensityRange> range;
   };
   Level& find(Context& ctx, const Steps& steps);
-  const Volume<float>& unmasked(Context& ctx, const Level& level) {
+  /// NaN outside the mask.
+  const Volume<float>& seen(Context& ctx, const Level& level) {
+    if (!level.masked.empty()) return level.masked;
     return level.image.empty() ? image(ctx) : level.image;
   }
   const Volume<float>& mask(Context& ctx);

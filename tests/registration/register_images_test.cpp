@@ -80,6 +80,41 @@ TEST_P(Images, OverlapIsThatOfTheVoxelsInsideTheMaskBeforeAndAfter) {
   EXPECT_EQ(inside.overlap_after, 1);
 }
 
+TEST_P(Images, WhatLiesOutsideTheMasksChangesNoBit) {
+  const Phantom p = turned_phantom();
+  const auto ball = [](const Geometry& g, double radius) {
+    const Eigen::Affine3d to_world = g.index_to_world();
+    return voxelwise(g.extent, [&](int x, int y, int z) {
+      return (to_world * Eigen::Vector3d(x, y, z) - g.center()).norm() < radius;
+    });
+  };
+  const std::vector<float> inside_f = ball(p.fixed, 18), inside_m = ball(p.moving, 20);
+  const Volume<float> fixed_mask(ctx, p.fixed, inside_f), moving_mask(ctx, p.moving, inside_m);
+  const auto with_outside = [](std::vector<float> image, const std::vector<float>& inside,
+                               const std::vector<float>& outside) {
+    for (std::size_t i = 0; i < image.size(); ++i)
+      if (inside[i] == 0) image[i] = outside[i];
+    return image;
+  };
+  for (const NonrigidModel& model :
+       {NonrigidModel(quick<FlowOptions>()), NonrigidModel(quick<FfdOptions>())}) {
+    const auto registered = [&](const std::vector<float>& f, const std::vector<float>& m) {
+      const RegistrationResult r =
+          register_images(ctx, Volume<float>(ctx, p.fixed, f), Volume<float>(ctx, p.moving, m),
+                          {model, LinearModel::affine}, {&fixed_mask, &moving_mask});
+      return std::pair(r.affine.matrix().eval(), r.displacement.to_host(ctx));
+    };
+    const auto expected = registered(p.f, p.m);
+    for (const float largest : {0.0f, 1000.0f}) {
+      const auto found =
+          registered(with_outside(p.f, inside_f, random_values(p.f.size(), 7, 0, largest)),
+                     with_outside(p.m, inside_m, random_values(p.m.size(), 8, 0, largest)));
+      EXPECT_EQ(found.first, expected.first) << largest;
+      EXPECT_EQ(found.second, expected.second) << largest;
+    }
+  }
+}
+
 TEST_P(Images, AnImageStoredInAnotherOrderIsInMemoryOnce) {
   Geometry turned = plain_geometry({24, 20, 16});
   turned.direction.col(0) *= -1;  // towards the left; a canonical grid runs to the right
