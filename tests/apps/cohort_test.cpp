@@ -155,6 +155,16 @@ TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
   EXPECT_EQ(report("out/a_")["made_from"]["options"]["step"], 0.4);
 }
 
+TEST_F(Cohort, AFixedImageThatCannotBeReadFailsAgainWhereItComesAgain) {
+  std::ofstream(folder / "data/bad.nii.gz") << "no image";
+  const Outcome o = run(fluidreg + quick +
+                        table("fixed\tmoving\toutput\nbad.nii.gz\tm1.nii.gz\t../out/a_\n"
+                              "f.nii.gz\tm1.nii.gz\t../out/b_\nbad.nii.gz\tm2.nii.gz\t../out/c_\n"
+                              "f.nii.gz\tm2.nii.gz\t../out/d_\n"));
+  EXPECT_EQ(o.status, 1) << o.err;
+  EXPECT_NE(o.err.find("4 pairs: 2 done, 0 made before, 2 failed"), std::string::npos) << o.err;
+}
+
 TEST_F(Cohort, ApplyTakesATableToo) {
   ASSERT_EQ(run(fluidreg + quick + "-f data/f.nii.gz -m data/m1.nii.gz -o warp/a_").status, 0);
   std::string rows =
