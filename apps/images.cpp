@@ -100,10 +100,27 @@ std::optional<HostImage> changed(const InputImage& image) {
   return copy;
 }
 
+/// Whether the corners of the grid will have one value: looked at before an image is copied.
+bool has_background(const InputImage& image) {
+  const Extent n = image.voxels.geometry.extent;
+  const auto& [background, clip, measured, cut_out] = image.intensities;
+  const float corner = image.voxels.voxels.front();
+  if (std::isnan(corner) ? !cut_out : (measured || corner == background)) return false;
+  for (const int x : {0, n.x - 1})
+    for (const int y : {0, n.y - 1})
+      for (const int z : {0, n.z - 1}) {
+        const float v = image.voxels.voxels[n.offset(x, y, z)];
+        if (v != corner && !(std::isnan(v) && std::isnan(corner))) return false;
+      }
+  return true;
+}
+
 /// Beside an image that shows more an object counts without the background that it was given.
 /// Unless a mask or a background says what counts.
 void leave_stripped_out(Inputs& inputs, bool asked_background) {
-  if (asked_background || inputs.fixed_mask || inputs.moving_mask) return;
+  if (asked_background || inputs.fixed_mask || inputs.moving_mask ||
+      (!has_background(inputs.fixed[0]) && !has_background(inputs.moving[0])))
+    return;
   const std::optional<HostImage> fixed_changed = changed(inputs.fixed[0]),
                                  moving_changed = changed(inputs.moving[0]);
   const HostImage &fixed = fixed_changed ? *fixed_changed : inputs.fixed_image(),
@@ -195,7 +212,8 @@ Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostI
   Eigen::Vector3d sum = Eigen::Vector3d::Zero();
   double mass = 0;
   const Extent n = image.geometry.extent;
-  for (int z = 0, i = 0; z < n.z; ++z)
+  std::size_t i = 0;
+  for (int z = 0; z < n.z; ++z)
     for (int y = 0; y < n.y; ++y)
       for (int x = 0; x < n.x; ++x, ++i)
         if (counts(i)) {

@@ -385,7 +385,7 @@ LinearResult run_both_ways(Context& ctx, PreparedImage& fixed, PreparedImage& mo
   LinearOptions reversed = options;
   reversed.initial = options.initial.inverse();
   reversed.similarity.ratio_direction = other(options.similarity.ratio_direction);
-  LinearRun back(ctx, moving, fixed, reversed, observer);
+  LinearRun back(ctx, moving.content(ctx), fixed, reversed, observer);
   const LinearResult there = run.run(), from_there = back.run();
   const bool better = back.shared(from_there.affine) > back.shared(there.affine.inverse());
   return better ? run.inverted(from_there) : there;

@@ -50,9 +50,11 @@ Content content_of(const ImageOnHost& image) {
   return {held / all, held * image.grid.spacing.prod()};
 }
 
-/// Whether little of an object lies on any side of the grid: else a field of view cuts it.
+/// Whether little of an object lies on the grid's sides, but for one, where a field of view may
+/// end: one that lies on more is a slab or a crop.
 bool is_surrounded(const ImageOnHost& image, float background, double volume) {
   constexpr double most = 0.2;  // of a slice across a cube of its volume
+  int cut = 0;
   const Extent n = image.grid.extent;
   for (int axis = 0; axis < 3; ++axis)
     for (const int end : {0, n[axis] - 1}) {
@@ -66,9 +68,9 @@ bool is_surrounded(const ImageOnHost& image, float background, double volume) {
           held += image.voxels[i] != background;
         }
       const double area = double(held) * image.grid.spacing.prod() / image.grid.spacing[axis];
-      if (area > most * std::pow(volume, 2.0 / 3)) return false;
+      cut += area > most * std::pow(volume, 2.0 / 3);
     }
-  return true;
+  return cut <= 1;
 }
 
 /// Whether one value is around an object than which the other image may show more.
@@ -84,11 +86,12 @@ bool may_be_stripped(const ImageOnHost& image, const ImageOnHost& other) {
 
 using Flags = std::vector<std::uint8_t>;
 
-/// On voxels of a thirtieth of the object's width.
+/// On voxels of a thirtieth of the object's width, or as they come where they are larger.
 struct Coarse {
   Geometry grid;
-  std::vector<float> image;  ///< the background as it is
-  Flags object;              ///< where most of a voxel is
+  std::vector<float> image;   ///< the background as it is
+  std::vector<float> inside;  ///< what the object has there, without its background
+  Flags object;               ///< where most of a voxel is
 };
 
 Volume<float> coarser(Context& ctx, const ImageOnHost& image, double spacing_mm) {
@@ -100,11 +103,17 @@ Volume<float> coarser(Context& ctx, const ImageOnHost& image, double spacing_mm)
 Coarse coarse_object(Context& ctx, const ImageOnHost& image, const Flags& object,
                      double spacing_mm) {
   const Volume<float> small = coarser(ctx, image, spacing_mm);
-  Coarse coarse{small.geometry(), small.to_host(ctx), {}};
-  const std::vector<float> flags(object.begin(), object.end());
-  const std::vector<float> parts = coarser(ctx, {image.grid, flags}, spacing_mm).to_host(ctx);
+  Coarse coarse{small.geometry(), small.to_host(ctx), {}, {}};
+  std::vector<float> voxels(object.begin(), object.end());
+  const std::vector<float> parts = coarser(ctx, {image.grid, voxels}, spacing_mm).to_host(ctx);
+  for (std::size_t i = 0; i < voxels.size(); ++i)
+    voxels[i] = object[i] ? image.voxels[i] : no_value;
+  coarse.inside = coarser(ctx, {image.grid, voxels}, spacing_mm).to_host(ctx);
   coarse.object.resize(parts.size());
-  std::ranges::transform(parts, coarse.object.begin(), [](float part) { return part > 0.5f; });
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    coarse.object[i] = parts[i] > 0.5f;
+    if (!coarse.object[i]) coarse.inside[i] = no_value;
+  }
   return coarse;
 }
 
@@ -160,7 +169,7 @@ double shared_structure(const Coarse& coarse, const std::vector<float>& other) {
               const std::size_t i = n.offset(x, y, z);
               if (!coarse.object[i]) continue;
               ++held;
-              const double p = coarse.image[i], q = other[i];
+              const double p = coarse.inside[i], q = other[i];
               if (std::isnan(p) || std::isnan(q)) continue;
               ++count;
               a += p, b += q, aa += p * p, bb += q * q, ab += p * q;
@@ -204,16 +213,25 @@ bool shows_more(const Coarse& coarse, const std::vector<float>& other) {
   return variation(n, other, shell) > as_much * variation(n, other, coarse.object);
 }
 
-/// The flags of a coarser grid at the voxels of a finer one.
+/// The flags of the coarse grid at the voxels that it was decimated from, by the nearest middle.
 Flags on_grid(const Geometry& grid, const Flags& flags, const Geometry& coarse) {
   const Extent n = grid.extent, m = coarse.extent;
-  const auto at = [](int i, int fine, int few) { return int(std::int64_t(i) * few / fine); };
+  const Eigen::Affine3d to_coarse = coarse.world_to_index() * grid.index_to_world();
+  const auto nearest = [&](int axis) {
+    std::vector<int> at(std::size_t(n[axis]));
+    for (int i = 0; i < n[axis]; ++i) {
+      const double middle = to_coarse.linear()(axis, axis) * i + to_coarse.translation()[axis];
+      at[std::size_t(i)] = std::clamp(int(std::lround(middle)), 0, m[axis] - 1);
+    }
+    return at;
+  };
+  const std::vector<int> xs = nearest(0), ys = nearest(1), zs = nearest(2);
   Flags result(n.count());
   for (int z = 0; z < n.z; ++z)
     for (int y = 0; y < n.y; ++y)
       for (int x = 0; x < n.x; ++x)
         result[n.offset(x, y, z)] =
-            flags[m.offset(at(x, n.x, m.x), at(y, n.y, m.y), at(z, n.z, m.z))];
+            flags[m.offset(xs[std::size_t(x)], ys[std::size_t(y)], zs[std::size_t(z)])];
   return result;
 }
 
@@ -224,11 +242,8 @@ Flags what_counts(Context& ctx, const ImageOnHost& image, const ImageOnHost& oth
   std::ranges::transform(image.voxels, object.begin(), [&](float v) { return v != background; });
   const double spacing_mm = std::cbrt(content_of(image).volume) / across;
   const Coarse coarse = coarse_object(ctx, image, object, spacing_mm);
-  std::vector<float> inside = coarse.image;
-  for (std::size_t i = 0; i < inside.size(); ++i)
-    if (!coarse.object[i]) inside[i] = no_value;
   const Volume<float> whole = coarser(ctx, other, spacing_mm);
-  const Aligned by_inside = aligned(ctx, coarse, inside, whole),
+  const Aligned by_inside = aligned(ctx, coarse, coarse.inside, whole),
                 by_all = aligned(ctx, coarse, coarse.image, whole);
   const double most = std::max(by_inside.structure, by_all.structure);
   if (!shows_more(coarse, (by_inside.structure < most ? by_all : by_inside).other)) return {};

@@ -84,18 +84,34 @@ TEST_P(Stripped, OnlyTheBrainCountsBesideAWholeHead) {
 
 TEST_P(Stripped, ALargerObjectShowsNothingAround) {
   const Eigen::Affine3d larger(Eigen::Scaling(1 / 1.25));  // of twice the volume
-  EXPECT_TRUE(counts(image(brain, Shown::stripped), image(brain, Shown::stripped, larger)).empty());
+  for (const Shown shown : {Shown::stripped, Shown::whole})
+    EXPECT_TRUE(counts(image(brain, shown), image(brain, shown, larger)).empty());
+}
+
+/// The first slices of an image from one on, with its grid.
+std::pair<Geometry, std::vector<float>> slices(const std::vector<float>& voxels, int first,
+                                               int count) {
+  Geometry part = grid;
+  part.extent.z = count;
+  part.origin = grid.index_to_world() * Eigen::Vector3d(0, 0, first);
+  const auto begin = voxels.begin() + std::ptrdiff_t(grid.extent.offset(0, 0, first));
+  return {part, {begin, begin + std::ptrdiff_t(part.extent.count())}};
 }
 
 TEST_P(Stripped, ASlabIsAFieldOfView) {
-  const std::vector<float> brain_alone = image(brain, Shown::stripped);
-  Geometry slab = grid;
-  slab.extent.z = 10;
-  slab.origin = grid.index_to_world() * Eigen::Vector3d(0, 0, 13);
-  const auto first = brain_alone.begin() + std::ptrdiff_t(grid.extent.offset(0, 0, 13));
-  const std::vector<float> voxels(first, first + std::ptrdiff_t(slab.extent.count()));
+  const auto [slab, voxels] = slices(image(brain, Shown::stripped), 13, 10);
   const std::vector<float> whole = image(brain, Shown::whole, truth);
   EXPECT_TRUE(stripped_object(ctx, {slab, voxels}, {grid, whole}).empty());
+}
+
+TEST_P(Stripped, AFieldOfViewMayEndAtOneSide) {
+  const std::vector<float> whole = image(brain, Shown::whole, truth);
+  for (const Shown shown : {Shown::stripped, Shown::whole}) {
+    const auto [upper, voxels] = slices(image(brain, shown), 15, grid.extent.z - 15);
+    const std::vector<std::uint8_t> found = stripped_object(ctx, {upper, voxels}, {grid, whole});
+    ASSERT_EQ(found.size(), shown == Shown::stripped ? voxels.size() : 0);
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], voxels[i] != 0) << i;
+  }
 }
 
 TEST_P(Stripped, WhatHasNoStructureKeepsItsEdge) {
