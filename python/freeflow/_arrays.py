@@ -221,6 +221,18 @@ def masked_background(array):
     return None if found is None else found.astype(bool)
 
 
+def holds(array, value):
+    """Whether a voxel has this value, which may be NaN."""
+    array = _as_float32(array)
+    return bool(((array != array) if np.isnan(value) else (array == float(value))).any())
+
+
+def leaves_nothing(array, clip):
+    """Whether a clip leaves one value, as all voxels lie to one side of it."""
+    array = _as_float32(array)
+    return not bool((array > float(clip[0])).any()) or not bool((array < float(clip[1])).any())
+
+
 def content(array):
     """How many voxels differ from the value of the corners; all where those differ. The array stays where it is."""
     corners = array[tuple(slice(None, None, max(int(n) - 1, 1)) for n in array.shape)]

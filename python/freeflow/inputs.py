@@ -43,6 +43,10 @@ class Side:
                 self.warnings.append(f"{one}: {missing} of {np.prod(image.shape)} voxels are NaN or infinite and count as outside")
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
+        for c, image in enumerate(self.images if clip else []):
+            if _arrays.leaves_nothing(image.array, clip):
+                one = name if len(self.images) == 1 else f"{name}[{c}]"
+                raise ValueError(f"clip={clip} leaves one value of {one}, all of whose voxels lie to one side of it; give the range of the object")
         paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
         masked = [n > 0 and background is None and padding is None for n, padding in zip(self.missing, paddings, strict=True)]
         around = [_arrays.masked_background(i.array) if m else None for i, m in zip(self.images, masked, strict=True)]
@@ -50,6 +54,7 @@ class Side:
         self._seen = [self._seen_of(*found, background, clip) for found in zip(whole, paddings, strict=True)]
         self.part = _arrays.measured_part(self.images[0].array, paddings[0], around[0] is not None) if background is None else None
         self.background, self.masked = background, mask is not None
+        self.holds_background = background is not None and any(_arrays.holds(image.array, background) for image in self.images)
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
     def arrays(self):
@@ -69,7 +74,10 @@ class Side:
         if counted.object is None:
             return self.mask
         image = self.images[0]
-        return Image._placed(_arrays.beside(counted.object, image.array), image._placement, self.name + "_mask")
+        flags = _arrays.beside(counted.object, image.array)
+        if _strided(flags, image.array):  # as cupy brings an array to a GPU
+            flags = _as_laid_out(flags, image.array)
+        return Image._placed(flags, image._placement, self.name + "_mask")
 
     def prepared(self, context, counted):
         """For registrations on that context: the compiled part's, which keeps what a registration makes of it."""
@@ -126,14 +134,18 @@ class Side:
 class Inputs:
     """The two images of a registration. What was read for another one may be given again."""
 
-    def __init__(self, fixed, moving):
-        self._fixed, self._moving = fixed, moving
+    def __init__(self, fixed, moving, threads=0):
+        """threads: of the CPU, 0 for all, for what is looked for in the two images together."""
+        self._fixed, self._moving, self._threads = fixed, moving, threads
         if len(fixed.images) != len(moving.images):
             raise ValueError(
                 f"fixed has {len(fixed.images)} channels and moving {len(moving.images)}; each is compared with the one of its place"
             )
         places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
         self.warnings = fixed.warnings + moving.warnings + said_of_bare(places)
+        self._compare_sizes()
+        if fixed.background is not None and not (fixed.holds_background or moving.holds_background):
+            self.warnings.append(f"background={fixed.background:g} is the value of no voxel")
         self._counted = {"fixed": Counted(), "moving": Counted()}
         if not (fixed.part and moving.part) or fixed.part[1] or moving.part[1]:
             for side in (fixed, moving):
@@ -141,6 +153,12 @@ class Inputs:
                     self._leave_unmeasured_out(side, side.part[0])
         if fixed.background is None and not fixed.masked and not moving.masked:
             self._leave_stripped_out()
+
+    def _compare_sizes(self):
+        """As apps/images.cpp: no two images of one thing differ so much in size, unless the lengths of one are in another unit."""
+        fixed, moving = (float(max(np.multiply(i.shape, i.spacing_mm))) for i in (self.fixed[0], self.moving[0]))
+        if not 1 / 100 < fixed / moving < 100:
+            self.warnings.append(f"fixed is {fixed:.3g} mm long and moving {moving:.3g}: are the lengths of one in another unit?")
 
     def _leave_unmeasured_out(self, side, part):
         """As apps/images.cpp: nothing was measured around a field of view, nor beyond a plane in which one image alone ends."""
@@ -158,7 +176,7 @@ class Inputs:
         for (name, side), (_, other), here, there in zip(self.sides.items(), reversed(self.sides.items()), (0, 1), (1, 0), strict=True):
             if not held[there] > _native.stripped_volume_ratio * held[here]:
                 continue
-            cpu = Context("cpu")
+            cpu = Context("cpu", threads=self._threads)
             volumes = [Image._placed(seen[i].numpy(), seen[i]._placement)._volume(cpu) for i in (here, there)]
             found = _native.stripped_object(*volumes)
             if found is None:
@@ -295,7 +313,7 @@ def _center_of_mass(image, mask):
     counts = np.isfinite(voxels)
     if mask is not None:
         counts &= mask.numpy() > 0.5
-    weights = np.where(counts, voxels - voxels[counts].min(), 0)
+    weights = np.where(counts, voxels - np.min(voxels, where=counts, initial=np.inf), 0)
     mass = weights.sum()
     if not mass > 0:
         return middle(image)

@@ -4,13 +4,13 @@ import os
 import time
 
 from . import _arrays
-from ._native import RegistrationError
+from ._native import DeviceError, RegistrationError
 from .context import Context, context_for
 from .image import Image
 from .inputs import Inputs, Side
 from .registration import Call
 
-_OF_A_PAIR = (ValueError, TypeError, OSError, RegistrationError)
+_OF_A_PAIR = (ValueError, TypeError, OSError, MemoryError, RegistrationError, DeviceError)
 
 
 def register_many(pairs, model="flow", *, keep_going=False, context=None, device="auto", threads=0, progress=None, **arguments):
@@ -27,7 +27,8 @@ def register_many(pairs, model="flow", *, keep_going=False, context=None, device
     """
     shared = context or (Context(device, threads=threads) if device != "auto" or threads else None)
     tell = progress if callable(progress) else None
-    return _run(_counted(pairs, progress), {"model": model, **arguments}, keep_going, _Places(shared), tell)
+    threads = context.threads if isinstance(context, Context) else threads
+    return _run(_counted(pairs, progress), {"model": model, **arguments}, keep_going, _Places(shared), tell, threads)
 
 
 def _counted(pairs, progress):
@@ -40,14 +41,14 @@ def _counted(pairs, progress):
     return tqdm(pairs, desc="registrations")
 
 
-def _run(pairs, arguments, keep_going, places, tell):
+def _run(pairs, arguments, keep_going, places, tell, threads):
     from concurrent.futures import ThreadPoolExecutor
 
-    pairs, reader, kept = iter(pairs), _Reader(arguments), _Kept()
+    pairs, reader, kept = iter(pairs), _Reader(arguments, threads), _Kept()
     with ThreadPoolExecutor(1, "freeflow-reading") as thread:
         done, reading = 0, reader.begin(pairs, thread)
         while reading is not None:
-            result = following = None
+            result = following = images = None  # those of the pair before, before the next ones take memory
             try:
                 call, inputs, seconds = reading()
                 following = reader.begin(pairs, thread)
@@ -69,8 +70,8 @@ def _run(pairs, arguments, keep_going, places, tell):
 class _Reader:
     """Pairs as registrations take them. A side that is the one of the pair before is not read again."""
 
-    def __init__(self, arguments):
-        self._arguments, self._before = arguments, {}
+    def __init__(self, arguments, threads):
+        self._arguments, self._threads, self._before = arguments, threads, {}
 
     def begin(self, pairs, thread):
         """What gives (call, inputs, seconds) of the next pair or raises what is wrong with it; None after the last."""
@@ -97,7 +98,7 @@ class _Reader:
             sides[name] = given.pop(name), given.pop(name + "_mask", None)
         shared = {name: given.pop(name, None) for name in ("background", "clip")}
         call = Call(**given)
-        inputs = Inputs(**{name: self._side(name, *side, shared) for name, side in sides.items()})
+        inputs = Inputs(**{name: self._side(name, *side, shared) for name, side in sides.items()}, threads=self._threads)
         return call, inputs, time.perf_counter() - start
 
     def _side(self, name, images, mask, shared):
@@ -165,7 +166,6 @@ class _Kept:
             for name, kept in before.items()
             if kept[0] is sides[name] and kept[1] is context._native and kept[2] == inputs.counted(name)
         }
-        del before  # before the next ones take memory
         for name, side in sides.items():
             if name not in self._before:
                 counted = inputs.counted(name)

@@ -65,7 +65,8 @@ def register(
     """
     start = time.perf_counter()
     call = Call(model, similarity=similarity, init=init, interpolation=interpolation, progress=progress, **options)
-    inputs = Inputs(Side(fixed, fixed_mask, "fixed", background, clip), Side(moving, moving_mask, "moving", background, clip))
+    sides = Side(fixed, fixed_mask, "fixed", background, clip), Side(moving, moving_mask, "moving", background, clip)
+    inputs = Inputs(*sides, threads=context.threads if isinstance(context, Context) else threads)
     context = context_for(inputs.arrays(), context, device, threads)
     images = [side.prepared(context, inputs.counted(name)) for name, side in inputs.sides.items()]
     return call.run(inputs, images, context, time.perf_counter() - start, stacklevel=3)
@@ -97,7 +98,8 @@ class Call:
                 forward, back, report = _native.register_nonrigid(context._native, *images, model, options, affine, field, callback)
         finally:
             close()
-        said = inputs.warnings + said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
+        dropped = [] if field is None else ["init gives a displacement, so there is no linear stage"]
+        said = inputs.warnings + dropped + said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
         report["warnings"] = said + report["warnings"]
         for sentence in report["warnings"]:
             warnings.warn(sentence, stacklevel=stacklevel)

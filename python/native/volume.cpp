@@ -89,8 +89,11 @@ nb::object flags_of(std::vector<std::uint8_t> flags, const std::array<std::size_
 nb::object background_around(
     const nb::ndarray<const float, nb::ndim<3>, nb::f_contig, nb::device::cpu>& image) {
   const Extent n{int(image.shape(0)), int(image.shape(1)), int(image.shape(2))};
-  return flags_of(masked_background(n, image.data()),
-                  {image.shape(0), image.shape(1), image.shape(2)},
+  std::vector<std::uint8_t> found = [&] {
+    const nb::gil_scoped_release others_run;
+    return masked_background(n, image.data());
+  }();
+  return flags_of(std::move(found), {image.shape(0), image.shape(1), image.shape(2)},
                   {1, n.x, std::int64_t(n.x) * n.y});
 }
 

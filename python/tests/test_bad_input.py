@@ -82,6 +82,7 @@ def mask(value=1, shape=GOOD.shape):
         ({"init": freeflow.Transform.field(np.zeros((4, 4, 4, 3)), AFFINE), "model": "affine"}, ValueError, "init has a displacement"),
         ({"clip": (3, 2)}, ValueError, "clip must be"),
         ({"clip": 3}, TypeError, "clip must be"),
+        ({"clip": (500, 900)}, ValueError, "leaves one value of fixed, all of whose voxels lie to one side of it"),
         ({"background": "air"}, TypeError, "background must be a number"),
         ({"fixed": freeflow.Image(GOOD, AFFINE), "moving_mask": freeflow.Image(mask()[:, :1], AFFINE)}, ValueError, "moving_mask"),
         ({"fixed": [[1, 2], [3]]}, TypeError, "fixed"),

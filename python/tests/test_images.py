@@ -8,6 +8,7 @@ from phantom import AFFINE, brain
 
 import freeflow
 from freeflow import _arrays
+from freeflow.inputs import Inputs, Side
 
 
 def native(array):
@@ -379,3 +380,15 @@ def test_a_tensor_freed_after_it_was_given_is_refused(torch):
         freeflow.register(image, image)
     with pytest.raises(ValueError, match="memory has been freed"):
         result.warped  # computed when asked for
+
+
+def test_what_can_hardly_be_meant_is_said():
+    given = {"levels": 1, "iterations": 1, "device": "cpu"}
+    with pytest.warns(UserWarning, match="background=7777 is the value of no voxel"):
+        freeflow.register(brain(0), brain(1), background=7777, **given)
+    metres = np.diag([1e-3, 1e-3, 1e-3, 1]) @ AFFINE
+    sides = Side(freeflow.Image(brain(0), AFFINE), None, "fixed"), Side(freeflow.Image(brain(1), metres), None, "moving")
+    assert Inputs(*sides).warnings == ["fixed is 80 mm long and moving 0.08: are the lengths of one in another unit?"]
+    with pytest.warns(UserWarning, match="init gives a displacement, so there is no linear stage"):
+        start = freeflow.register(brain(0), brain(1), **given).transform
+        freeflow.register(brain(0), brain(1), init=start, **given)
