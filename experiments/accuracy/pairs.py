@@ -93,6 +93,13 @@ def harmed(name, fixed, moving, labels=SEG35[0]):
     return Pair(name, "harmed", f"made:{fixed}/image.nii.gz", f"made:{moving}/image.nii.gz", (dice("Dice35", labels, SEG35[1]),))
 
 
+def native(name, family, fixed, moving):
+    """Two heads where they were scanned: stripped (norm) or whole (T1)."""
+    folder = "brain_oasis_native"
+    return Pair(name, family, f"{folder}/0001_{fixed}.nii.gz", f"{folder}/0002_{moving}.nii.gz",
+                (dice("Dice25", f"{folder}/0001_aseg.nii.gz", f"{folder}/0002_aseg.nii.gz", ASEG),))
+
+
 def slab(slices):
     scene = f"made:oasis1_slab{slices}"
     return Pair(f"unlike_slab{slices}", "unlike", f"{scene}/image.nii.gz", f"{ALIGNED}/0002_norm.nii.gz",
@@ -118,8 +125,7 @@ PAIRS = (
     liver("d18", "cyc_1_10"), liver("d18", "cyc_3_10"), liver("d19", "cyc_1_6", quick=True), liver("d19", "cyc_1_9", quick=True),
     Pair("brain_2mm", "brain", "made:oasis1_2mm/image.nii.gz", "made:oasis2_2mm/image.nii.gz", (dice("Dice35", *SEG35),)),
     Pair("brain_aligned", "brain", f"{ALIGNED}/0001_norm.nii.gz", f"{ALIGNED}/0002_norm.nii.gz", (dice("Dice35", *SEG35),)),
-    Pair("brain_native", "brain", "brain_oasis_native/0001_norm.nii.gz", "brain_oasis_native/0002_norm.nii.gz",
-         (dice("Dice25", "brain_oasis_native/0001_aseg.nii.gz", "brain_oasis_native/0002_aseg.nii.gz", ASEG),)),
+    native("brain_native", "brain", "norm", "norm"),
     harmed("harmed_bias", "oasis1_bias", "oasis2_bias"),
     harmed("harmed_noise5", "oasis1_noise5", "oasis2_noise5"),
     harmed("harmed_noise10", "oasis1_noise10", "oasis2_noise10"),
@@ -127,6 +133,7 @@ PAIRS = (
     harmed("harmed_crop", "oasis1_crop", "oasis2_2mm", "made:oasis1_crop/labels.nii.gz"),
     Pair("unlike_3mm", "unlike", f"{ALIGNED}/0001_norm.nii.gz", "made:oasis2_3mm/image.nii.gz", (dice("Dice35", *SEG35),)),
     slab(6), slab(24),
+    native("unlike_brain_of_head", "unlike", "norm", "T1"), native("unlike_head_of_brain", "unlike", "T1", "norm"),
     Pair("warp_ct_30mm", "warp", "made:ct_fixed/image.nii.gz", "made:ct_moving/image.nii.gz",
          (Figure("error mm", "error", "made:ct_warp30/labels.nii.gz", truth="made:ct_warp30/truth.nii.gz"),
           dice("Dice28", "made:ct_warp30/labels.nii.gz", "ct_totalseg/example_labels.nii.gz"))),
