@@ -100,19 +100,20 @@ std::optional<HostImage> changed(const InputImage& image) {
   return copy;
 }
 
-/// Whether the corners of the grid will have one value: looked at before an image is copied.
+/// Whether some corners of the grid have a value, and one alone: looked at before an image is
+/// copied.
 bool has_background(const InputImage& image) {
   const Extent n = image.voxels.geometry.extent;
-  const auto& [background, clip, measured, cut_out] = image.intensities;
-  const float corner = image.voxels.voxels.front();
-  if (std::isnan(corner) ? !cut_out : (measured || corner == background)) return false;
+  std::optional<float> value;
   for (const int x : {0, n.x - 1})
     for (const int y : {0, n.y - 1})
       for (const int z : {0, n.z - 1}) {
         const float v = image.voxels.voxels[n.offset(x, y, z)];
-        if (v != corner && !(std::isnan(v) && std::isnan(corner))) return false;
+        if (std::isnan(v) || v == image.intensities.background) continue;
+        if (value && v != *value) return false;
+        value = v;
       }
-  return true;
+  return value || image.intensities.cut_out;
 }
 
 /// Beside an image that shows more an object counts without the background that it was given.

@@ -234,10 +234,13 @@ def leaves_nothing(array, clip):
 
 
 def content(array):
-    """How many voxels differ from the value of the corners; all where those differ. The array stays where it is."""
+    """How many voxels have a value other than the corners'; than none where those differ. The array stays where it is."""
     corners = array[tuple(slice(None, None, max(int(n) - 1, 1)) for n in array.shape)]
-    corner = array[0, 0, 0]
-    return int((array != corner).sum()) if bool((corners == corner).all()) else int(np.prod(tuple(array.shape)))
+    corners = corners[corners == corners]  # NaN is not
+    held = array == array
+    if len(corners) > 0 and bool((corners == corners[0]).all()):
+        held &= array != corners[0]
+    return int(held.sum())
 
 
 def looks_like_labels(array):

@@ -19,41 +19,42 @@ namespace {
 
 constexpr float no_value = std::numeric_limits<float>::quiet_NaN();
 
-/// The value of all eight corners.
+/// Where no background is known that is NaN, and all that has a value is content.
+bool is_content(float v, float background) { return !std::isnan(v) && v != background; }
+
+/// The value of all corners of the grid that have one; beyond a plane there is none.
 std::optional<float> corner_value(const ImageOnHost& image) {
   const Extent n = image.grid.extent;
-  const float value = image.voxels.front();
+  std::optional<float> value;
   for (const int x : {0, n.x - 1})
     for (const int y : {0, n.y - 1})
-      for (const int z : {0, n.z - 1})
-        if (image.voxels[n.offset(x, y, z)] != value) return std::nullopt;
+      for (const int z : {0, n.z - 1}) {
+        const float corner = image.voxels[n.offset(x, y, z)];
+        if (std::isnan(corner)) continue;
+        if (value && corner != *value) return std::nullopt;
+        value = corner;
+      }
   return value;
 }
 
-std::int64_t count_of(float value, std::span<const float> voxels) {
-  std::int64_t count = 0;
-#pragma omp parallel for schedule(static) reduction(+ : count)
-  for (std::int64_t i = 0; i < std::int64_t(voxels.size()); ++i)
-    count += voxels[std::size_t(i)] == value;
-  return count;
-}
-
-/// All that differs from the value of the corners, where they have one: voxels and mm^3.
+/// What has a value other than that of the corners, where they have one: in parts of the voxels,
+/// and in mm^3.
 struct Content {
   double share, volume;
 };
 
 Content content_of(const ImageOnHost& image) {
-  const std::optional<float> background = corner_value(image);
-  const auto all = double(image.voxels.size());
-  const double held = background ? all - double(count_of(*background, image.voxels)) : all;
-  return {held / all, held * image.grid.spacing.prod()};
+  const float background = corner_value(image).value_or(no_value);
+  std::int64_t held = 0;
+#pragma omp parallel for schedule(static) reduction(+ : held)
+  for (std::int64_t i = 0; i < std::int64_t(image.voxels.size()); ++i)
+    held += is_content(image.voxels[std::size_t(i)], background);
+  return {double(held) / double(image.voxels.size()), double(held) * image.grid.spacing.prod()};
 }
 
-/// Whether little of an object lies on the grid's sides, but for one, where a field of view may
-/// end: one that lies on more is a slab or a crop.
-bool is_surrounded(const ImageOnHost& image, float background, double volume) {
-  constexpr double most = 0.2;  // of a slice across a cube of its volume
+/// How many of the grid's sides cut an object, but for little of it.
+int sides_that_cut(const ImageOnHost& image, float background, double volume) {
+  constexpr double little = 0.2;  // of a slice across a cube of its volume
   int cut = 0;
   const Extent n = image.grid.extent;
   for (int axis = 0; axis < 3; ++axis)
@@ -65,23 +66,31 @@ bool is_surrounded(const ImageOnHost& image, float background, double volume) {
           const std::size_t i = axis == 0   ? n.offset(end, a, b)
                                 : axis == 1 ? n.offset(a, end, b)
                                             : n.offset(a, b, end);
-          held += image.voxels[i] != background;
+          held += is_content(image.voxels[i], background);
         }
       const double area = double(held) * image.grid.spacing.prod() / image.grid.spacing[axis];
-      cut += area > most * std::pow(volume, 2.0 / 3);
+      cut += area > little * std::pow(volume, 2.0 / 3);
     }
-  return cut <= 1;
+  return cut;
 }
 
-/// Whether one value is around an object than which the other image may show more.
-bool may_be_stripped(const ImageOnHost& image, const ImageOnHost& other) {
+/// An object with one value around it, than which the other image may show more.
+struct Candidate {
+  float background;
+  double volume;  ///< mm^3
+  bool is_part;   ///< of an object, a slab say: more than one side of the grid cuts it
+};
+
+std::optional<Candidate> candidate(const ImageOnHost& image, const ImageOnHost& other) {
   constexpr double most_of_grid = 2.0 / 3;
   const std::optional<float> background = corner_value(image);
-  if (!background) return false;
+  if (!background) return std::nullopt;
   const Content content = content_of(image);
-  return content.share > 0 && content.share < most_of_grid &&
-         is_surrounded(image, *background, content.volume) &&
-         content_of(other).volume > stripped_volume_ratio * content.volume;
+  if (content.share == 0 || content.share >= most_of_grid ||
+      content_of(other).volume <= stripped_volume_ratio * content.volume)
+    return std::nullopt;
+  const bool is_part = sides_that_cut(image, *background, content.volume) > 1;
+  return Candidate{*background, content.volume, is_part};
 }
 
 using Flags = std::vector<std::uint8_t>;
@@ -202,15 +211,16 @@ Aligned aligned(Context& ctx, const Coarse& coarse, const std::vector<float>& fi
   return result;
 }
 
-/// Whether the other image shows as much a tenth of the object's width beyond its edge as within.
-bool shows_more(const Coarse& coarse, const std::vector<float>& other) {
+/// How much the other image varies a tenth of the object's width beyond its edge, in parts of how
+/// much it does within.
+double shown_around(const Coarse& coarse, const std::vector<float>& other) {
   constexpr int nearest = 2, farthest = 5;  // voxels
-  constexpr double as_much = 0.5;
   const Extent n = coarse.grid.extent;
   const Flags near = dilated(coarse.object, n, nearest);
   Flags shell = dilated(near, n, farthest - nearest);
-  for (std::size_t i = 0; i < shell.size(); ++i) shell[i] = shell[i] && !near[i];
-  return variation(n, other, shell) > as_much * variation(n, other, coarse.object);
+  for (std::size_t i = 0; i < shell.size(); ++i)
+    shell[i] = shell[i] && !near[i] && !std::isnan(coarse.image[i]);
+  return variation(n, other, shell) / variation(n, other, coarse.object);
 }
 
 /// The flags of the coarse grid at the voxels that it was decimated from, by the nearest middle.
@@ -235,19 +245,23 @@ Flags on_grid(const Geometry& grid, const Flags& flags, const Geometry& coarse) 
   return result;
 }
 
-Flags what_counts(Context& ctx, const ImageOnHost& image, const ImageOnHost& other) {
-  constexpr double across = 30;
-  const float background = image.voxels.front();
+Flags what_counts(Context& ctx, const ImageOnHost& image, const ImageOnHost& other,
+                  const Candidate& found) {
+  constexpr double across = 30, least_structure = 0.25, as_well = 0.9;
   Flags object(image.voxels.size());
-  std::ranges::transform(image.voxels, object.begin(), [&](float v) { return v != background; });
-  const double spacing_mm = std::cbrt(content_of(image).volume) / across;
+  std::ranges::transform(image.voxels, object.begin(),
+                         [&](float v) { return is_content(v, found.background); });
+  const double spacing_mm = std::cbrt(found.volume) / across;
   const Coarse coarse = coarse_object(ctx, image, object, spacing_mm);
   const Volume<float> whole = coarser(ctx, other, spacing_mm);
   const Aligned by_inside = aligned(ctx, coarse, coarse.inside, whole),
                 by_all = aligned(ctx, coarse, coarse.image, whole);
   const double most = std::max(by_inside.structure, by_all.structure);
-  if (!shows_more(coarse, (by_inside.structure < most ? by_all : by_inside).other)) return {};
-  constexpr double least_structure = 0.25, as_well = 0.9;
+  if (found.is_part && most < least_structure) return {};  // it may lie anywhere
+  // A part that lies a little too high or low has more of the same object beyond its edge.
+  const double as_much = found.is_part ? 1.1 : 0.5;
+  const std::vector<float>& best = by_inside.structure < most ? by_all.other : by_inside.other;
+  if (!(shown_around(coarse, best) > as_much)) return {};
   if (most >= least_structure && by_inside.structure >= as_well * most) return object;
   constexpr int margin = 3;  // voxels
   const Flags with_margin =
@@ -260,9 +274,10 @@ Flags what_counts(Context& ctx, const ImageOnHost& image, const ImageOnHost& oth
 
 std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image,
                                           const ImageOnHost& other) {
-  if (!may_be_stripped(image, other)) return {};
+  const std::optional<Candidate> found = candidate(image, other);
+  if (!found) return {};
   try {
-    return what_counts(ctx, image, other);
+    return what_counts(ctx, image, other, *found);
   } catch (const RegistrationError&) {  // the registration itself will say what is wrong
     return {};
   }

@@ -21,13 +21,15 @@ struct ImageOnHost {
 inline constexpr double stripped_volume_ratio = 1.3;
 
 /// What counts of `image` beside `other`, where that shows the object with what surrounds it: a
-/// flag for each voxel; empty where all counts. An object has one value around it, in all eight
-/// corners of the grid and a third of the voxels, and lies on one of the grid's sides at most;
-/// `other` shows more where, under the affine that aligns the object, it varies half as much at a
-/// tenth of the object's width beyond the edge as within. What counts is the object, or, where its
-/// inside alone does not tell where it lies (lungs), a tenth of its width more, as the edge does.
-/// Two linear registrations of some 30 voxels across the object, only where `other` may show more.
-/// The context may be of any device: the same flags. Waits.
+/// flag for each voxel; empty where all counts. An object has one value around it, in all corners
+/// of the grid that have one and a third of the voxels. `other` shows more where, under the affine
+/// that aligns the object, it varies half as much at a tenth of the object's width beyond the edge
+/// as within. What counts is the object, or, where its inside alone does not tell where it lies
+/// (lungs), a tenth of its width more, as the edge does. A part of an object, which two sides of
+/// the grid cut, has to share a quarter of its structure, and the other to vary more around it than
+/// within: a slab fits in many places. Two linear
+/// registrations of some 30 voxels across the object, only where `other` may show more. The context
+/// may be of any device: the same flags. Waits.
 std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image,
                                           const ImageOnHost& other);
 

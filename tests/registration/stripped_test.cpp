@@ -3,6 +3,7 @@
 #include <freeflow/registration/linear/stripped.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <freeflow/registration/linear/linear.h>
 
@@ -98,10 +99,31 @@ std::pair<Geometry, std::vector<float>> slices(const std::vector<float>& voxels,
   return {part, {begin, begin + std::ptrdiff_t(part.extent.count())}};
 }
 
-TEST_P(Stripped, ASlabIsAFieldOfView) {
-  const auto [slab, voxels] = slices(image(brain, Shown::stripped), 13, 10);
-  const std::vector<float> whole = image(brain, Shown::whole, truth);
-  EXPECT_TRUE(stripped_object(ctx, {slab, voxels}, {grid, whole}).empty());
+TEST_P(Stripped, ASlabIsSeenAsTheObjectIsThatItIsCutFrom) {
+  const auto beside = [&](Shown slab_shows, Shown shown) {
+    const auto [slab, voxels] = slices(image(brain, slab_shows), 11, 14);
+    const std::vector<float> whole = image(brain, shown, truth);
+    const std::vector<std::uint8_t> found = stripped_object(ctx, {slab, voxels}, {grid, whole});
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], voxels[i] != 0) << i;
+    return !found.empty();
+  };
+  EXPECT_TRUE(beside(Shown::stripped, Shown::whole));
+  EXPECT_FALSE(beside(Shown::stripped, Shown::stripped));
+  EXPECT_FALSE(beside(Shown::whole, Shown::whole));
+}
+
+TEST_P(Stripped, BeyondAPlaneThereIsNoBackground) {
+  for (const Shown shown : {Shown::stripped, Shown::whole}) {
+    std::vector<float> half = image(brain, shown);
+    const Extent n = grid.extent;
+    for (int z = 0; z < n.z; ++z)
+      for (int y = 0; y < n.y; ++y)
+        for (int x = n.x / 2; x < n.x; ++x)
+          half[n.offset(x, y, z)] = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<std::uint8_t> found = counts(half, image(brain, Shown::whole, truth));
+    ASSERT_EQ(found.size(), shown == Shown::stripped ? half.size() : 0);
+    for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i], half[i] > 0) << i;
+  }
 }
 
 TEST_P(Stripped, AFieldOfViewMayEndAtOneSide) {
