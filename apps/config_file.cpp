@@ -18,6 +18,11 @@ namespace {
 /// What is looked at before the file.
 constexpr std::string_view of_the_call[] = {"config", "help", "list-schemes", "version"};
 
+/// Of two that exclude each other the call's wins.
+std::string_view opposite_of(std::string_view flag) {
+  return flag == "quiet" ? "verbose" : flag == "verbose" ? "quiet" : "";
+}
+
 }  // namespace
 
 void read_config(const std::string& path, const std::string& program,
@@ -26,7 +31,11 @@ void read_config(const std::string& path, const std::string& program,
   std::ifstream file(path);
   skip_byte_order_mark(file);
   try {
-    const po::parsed_options named = po::parse_config_file(file, options);
+    po::parsed_options named = po::parse_config_file(file, options);
+    std::erase_if(named.options, [&](const po::option& option) {
+      const std::string opposite(opposite_of(option.string_key));
+      return found.count(opposite) > 0 && !found[opposite].defaulted();
+    });
     for (const po::option& option : named.options)
       require(std::ranges::find(of_the_call, option.string_key) == std::end(of_the_call),
               "'" + path + "' names '" + option.string_key +

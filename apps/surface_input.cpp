@@ -46,7 +46,10 @@ struct Census {
 
 std::string number(double v) {
   std::ostringstream text;
-  text << v;
+  if (v == std::floor(v) && std::abs(v) < 1e15)
+    text << std::int64_t(v);  // a label, every digit of it
+  else
+    text << v;
   return text.str();
 }
 

@@ -1,7 +1,9 @@
 // regtool apply: images and labels through a chain of transforms, in one resampling.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <apps/bids.h>
 #include <apps/cohort.h>
@@ -117,10 +119,12 @@ void validate_files(ApplyOptions& o) {
   require(o.outputs.size() == o.inputs.size(), "-o names " + std::to_string(o.outputs.size()) +
                                                    " files for " + std::to_string(o.inputs.size()) +
                                                    " inputs; name one for each");
+  std::set<std::filesystem::path> places;  // however they are spelled
   for (const std::string& output : o.outputs) {
     protect_inputs(output, input_files(o), {""});
-    require(std::count(o.outputs.begin(), o.outputs.end(), output) == 1,
-            "-o names '" + output + "' twice; name an output for each input");
+    require(
+        places.insert(std::filesystem::weakly_canonical(std::filesystem::absolute(output))).second,
+        "-o names '" + output + "' twice; name an output for each input");
   }
 }
 

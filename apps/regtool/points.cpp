@@ -65,6 +65,9 @@ void PointsOptions::validate() const {
   require(is_markups_name(output) == is_markups_name(input),
           "-i '" + input + "' and -o '" + output +
               "' must both be 3D Slicer's markups (.json) or both be tables");
+  require(output.ends_with(".fcsv") == input.ends_with(".fcsv"),
+          "-i '" + input + "' and -o '" + output +
+              "' must both be 3D Slicer's fiducials (.fcsv) or neither");
   std::vector<std::string> inputs = images;
   inputs.push_back(input);
   inputs.push_back(fixed);

@@ -171,6 +171,12 @@ TEST_F(Ffdreg, ReadsAConfigurationAndFlagsWin) {
   EXPECT_EQ(report["levels"].size(), 1u);
   write_text("marked.ini", "\xef\xbb\xbf" + slurp(folder / "job.ini"));
   EXPECT_EQ(run(ffdreg + " --config marked.ini -o b_").status, 0) << "as editors of Windows write";
+  write_text("quiet.ini", slurp(folder / "job.ini") + "quiet = true\n");
+  const Outcome loud = run(ffdreg + " --config quiet.ini -v -o c_");
+  EXPECT_EQ(loud.status, 0) << loud.err;
+  EXPECT_NE(loud.err, "");
+  EXPECT_EQ(run(ffdreg + " --config quiet.ini -o c_").err, "");
+  expect_refusal(run(ffdreg + " --config quiet.ini -q -v -o out_"), "exclude each other");
   write_text("bad.ini", "levles = 1\n");
   expect_refusal(run(ffdreg + " --config bad.ini -f f.nii.gz -m m.nii.gz -o out_"), "levles");
   expect_refusal(run(ffdreg + " --config missing.ini -o out_"), "missing.ini");

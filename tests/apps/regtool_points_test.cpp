@@ -223,6 +223,8 @@ TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
                 slurp(folder / "ras.mrk.json"))["markups"][0]["controlPoints"][0]["position"],
             nlohmann::json({9, 22, 33}));
   expect_refusal(points(call + "out.csv"), "must both be 3D Slicer's markups");
+  expect_refusal(points("-i in.csv --direction fixed-to-moving -t shift.mat -o out.fcsv"),
+                 "fiducials (.fcsv) or neither");
   for (const std::string wrong : {"{}", "not json", R"({"markups": [{"controlPoints": [{}]}]})"}) {
     text("in.mrk.json", wrong);
     expect_refusal(points(call + "out.mrk.json"), "it is no markups file of 3D Slicer");

@@ -242,6 +242,9 @@ TEST_F(Regtool, RefusesUnusableCalls) {
   expect_refusal(run(apply + "-i m.nii.gz -t [a_0GenericAffine.mat,2]"), "[FILE,1]");
   expect_refusal(run(apply + "-i m.nii.gz --interpolation bspline"), "cubic");
   expect_refusal(run(apply + "-i a_Warped.nii.gz --interpolation labels"), "no integer");
+  expect_refusal(
+      run(regtool + " apply -i m.nii.gz m.nii.gz -r f.nii.gz -o out.nii.gz ./out.nii.gz" + forth),
+      "-o names './out.nii.gz' twice; name an output for each input");
   expect_refusal(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o m.nii.gz" + forth),
                  "also an input");
   expect_refusal(run(regtool + " transmogrify"), "--help");
