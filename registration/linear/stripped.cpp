@@ -228,10 +228,10 @@ Flags on_grid(const Geometry& grid, const Flags& flags, const Geometry& coarse) 
   const Extent n = grid.extent, m = coarse.extent;
   const Eigen::Affine3d to_coarse = coarse.world_to_index() * grid.index_to_world();
   const auto nearest = [&](int axis) {
-    std::vector<int> at(std::size_t(n[axis]));
+    std::vector<int> at;
     for (int i = 0; i < n[axis]; ++i) {
       const double middle = to_coarse.linear()(axis, axis) * i + to_coarse.translation()[axis];
-      at[std::size_t(i)] = std::clamp(int(std::lround(middle)), 0, m[axis] - 1);
+      at.push_back(std::clamp(int(std::lround(middle)), 0, m[axis] - 1));
     }
     return at;
   };
