@@ -100,20 +100,11 @@ std::optional<HostImage> changed(const InputImage& image) {
   return copy;
 }
 
-/// Whether some corners of the grid have a value, and one alone: looked at before an image is
-/// copied.
+/// Whether an object may lie in one value: looked at before an image is copied.
 bool has_background(const InputImage& image) {
-  const Extent n = image.voxels.geometry.extent;
-  std::optional<float> value;
-  for (const int x : {0, n.x - 1})
-    for (const int y : {0, n.y - 1})
-      for (const int z : {0, n.z - 1}) {
-        const float v = image.voxels.voxels[n.offset(x, y, z)];
-        if (std::isnan(v) || v == image.intensities.background) continue;
-        if (value && v != *value) return false;
-        value = v;
-      }
-  return value || image.intensities.cut_out;
+  const HostImage& v = image.voxels;
+  return image.intensities.cut_out ||
+         corner_value({v.geometry, v.voxels}, image.intensities.background);
 }
 
 /// Beside an image that shows more an object counts without the background that it was given.

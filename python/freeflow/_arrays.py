@@ -234,7 +234,7 @@ def leaves_nothing(array, clip):
 
 
 def content(array):
-    """How many voxels have a value other than the corners'; than none where those differ. The array stays where it is."""
+    """How many voxels have a value, other than the corners' where those have one. The array stays where it is."""
     corners = array[tuple(slice(None, None, max(int(n) - 1, 1)) for n in array.shape)]
     corners = corners[corners == corners]  # NaN is not
     held = array == array

@@ -171,21 +171,20 @@ class Inputs:
 
     def _leave_stripped_out(self):
         """As apps/images.cpp: beside an image that shows more an object counts without the background that it was given."""
-        seen = [side.seen(self.counted(name).part)[0] for name, side in self.sides.items()]
-        held = [_arrays.content(i.array) * np.prod(i.spacing_mm) for i in seen]
-        for (name, side), (_, other), here, there in zip(self.sides.items(), reversed(self.sides.items()), (0, 1), (1, 0), strict=True):
-            if not held[there] > _native.stripped_volume_ratio * held[here]:
-                continue
-            cpu = Context("cpu", threads=self._threads)
-            volumes = [Image._placed(seen[i].numpy(), seen[i]._placement)._volume(cpu) for i in (here, there)]
-            found = _native.stripped_object(*volumes)
-            if found is None:
-                continue
-            self._counted[name] = Counted(self.counted(name).part, found)
-            self.warnings.append(
-                f"{name} shows an object without what surrounds it in {other.name} (a brain without its skull?), so its background"
-                f" does not count; {name}_mask says otherwise"
-            )
+        seen = {name: side.seen(self.counted(name).part)[0] for name, side in self.sides.items()}
+        volume = {name: _arrays.content(image.array) * np.prod(image.spacing_mm) for name, image in seen.items()}
+        smaller, larger = sorted(volume, key=volume.get)
+        if not volume[larger] > _native.stripped_volume_ratio * volume[smaller]:
+            return
+        cpu = Context("cpu", threads=self._threads)
+        found = _native.stripped_object(*(Image._placed(seen[n].numpy(), seen[n]._placement)._volume(cpu) for n in (smaller, larger)))
+        if found is None:
+            return
+        self._counted[smaller] = Counted(self.counted(smaller).part, found)
+        self.warnings.append(
+            f"{smaller} shows an object without what surrounds it in {larger} (a brain without its skull?), so its background"
+            f" does not count; {smaller}_mask says otherwise"
+        )
 
     def counted(self, name):
         """Of a side, what alone counts of it in this pair (Counted)."""

@@ -19,23 +19,8 @@ namespace {
 
 constexpr float no_value = std::numeric_limits<float>::quiet_NaN();
 
-/// Where no background is known that is NaN, and all that has a value is content.
+/// A background of NaN is none: then all that has a value is content.
 bool is_content(float v, float background) { return !std::isnan(v) && v != background; }
-
-/// The value of all corners of the grid that have one; beyond a plane there is none.
-std::optional<float> corner_value(const ImageOnHost& image) {
-  const Extent n = image.grid.extent;
-  std::optional<float> value;
-  for (const int x : {0, n.x - 1})
-    for (const int y : {0, n.y - 1})
-      for (const int z : {0, n.z - 1}) {
-        const float corner = image.voxels[n.offset(x, y, z)];
-        if (std::isnan(corner)) continue;
-        if (value && corner != *value) return std::nullopt;
-        value = corner;
-      }
-  return value;
-}
 
 /// What has a value other than that of the corners, where they have one: in parts of the voxels,
 /// and in mm^3.
@@ -271,6 +256,20 @@ Flags what_counts(Context& ctx, const ImageOnHost& image, const ImageOnHost& oth
 }
 
 }  // namespace
+
+std::optional<float> corner_value(const ImageOnHost& image, std::optional<float> without) {
+  const Extent n = image.grid.extent;
+  std::optional<float> value;
+  for (const int x : {0, n.x - 1})
+    for (const int y : {0, n.y - 1})
+      for (const int z : {0, n.z - 1}) {
+        const float corner = image.voxels[n.offset(x, y, z)];
+        if (std::isnan(corner) || corner == without) continue;
+        if (value && corner != *value) return std::nullopt;
+        value = corner;
+      }
+  return value;
+}
 
 std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image,
                                           const ImageOnHost& other) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct ImageOnHost {
   std::span<const float> voxels;
 };
 
+/// The value of all corners of the grid that have one, other than `without`; nothing where they
+/// differ.
+std::optional<float> corner_value(const ImageOnHost& image,
+                                  std::optional<float> without = std::nullopt);
+
 /// An image shows more than an object where it holds so many times its volume.
 inline constexpr double stripped_volume_ratio = 1.3;
 
@@ -27,9 +33,9 @@ inline constexpr double stripped_volume_ratio = 1.3;
 /// as within. What counts is the object, or, where its inside alone does not tell where it lies
 /// (lungs), a tenth of its width more, as the edge does. A part of an object, which two sides of
 /// the grid cut, has to share a quarter of its structure, and the other to vary more around it than
-/// within: a slab fits in many places. Two linear
-/// registrations of some 30 voxels across the object, only where `other` may show more. The context
-/// may be of any device: the same flags. Waits.
+/// within: a slab fits in many places. Two linear registrations of some 30 voxels across the
+/// object, only where `other` may show more. The context may be of any device: the same flags.
+/// Waits.
 std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image,
                                           const ImageOnHost& other);
 

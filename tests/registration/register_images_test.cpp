@@ -22,15 +22,6 @@ Options quick() {
   return o;
 }
 
-/// The usual phantom, its moving image turned and carried away.
-Phantom turned_phantom(double angle = 0.35) {
-  Phantom p = usual_phantom(false);
-  const Eigen::AngleAxisd turn(angle, Eigen::Vector3d(1, 2, -1).normalized());
-  p.moving.direction = turn * p.moving.direction;
-  p.moving.origin = turn * p.moving.origin + Eigen::Vector3d(9, -12, 6);
-  return p;
-}
-
 class Images : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Images);
 
@@ -60,58 +51,6 @@ TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
     EXPECT_EQ(r.overlap_before, first.overlap_before) << "before the first stage";
     EXPECT_NEAR(nonrigid.overlap_before, first.overlap_after, 0.05) << "which stands for itself";
     EXPECT_EQ(r.displacement.to_host(ctx), nonrigid.displacement.to_host(ctx));
-  }
-}
-
-TEST_P(Images, OverlapIsThatOfTheVoxelsInsideTheMaskBeforeAndAfter) {
-  const Phantom p = turned_phantom();
-  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
-  std::vector<float> middle(p.fixed.extent.count());
-  const Extent n = p.fixed.extent;
-  for (int z = n.z / 3; z < n.z - n.z / 3; ++z)
-    for (int y = n.y / 3; y < n.y - n.y / 3; ++y)
-      for (int x = n.x / 3; x < n.x - n.x / 3; ++x) middle[n.offset(x, y, z)] = 1;
-  const Volume<float> mask(ctx, p.fixed, middle);
-  RegistrationOptions options{quick<FlowOptions>(), std::nullopt};
-  const RegistrationResult whole = register_images(ctx, f, m, options),
-                           inside = register_images(ctx, f, m, options, {&mask, nullptr});
-  EXPECT_LT(whole.overlap_after, 0.95);
-  EXPECT_EQ(inside.overlap_before, 1);
-  EXPECT_EQ(inside.overlap_after, 1);
-}
-
-TEST_P(Images, WhatLiesOutsideTheMasksChangesNoBit) {
-  const Phantom p = turned_phantom();
-  const auto ball = [](const Geometry& g, double radius) {
-    const Eigen::Affine3d to_world = g.index_to_world();
-    return voxelwise(g.extent, [&](int x, int y, int z) {
-      return (to_world * Eigen::Vector3d(x, y, z) - g.center()).norm() < radius;
-    });
-  };
-  const std::vector<float> inside_f = ball(p.fixed, 18), inside_m = ball(p.moving, 20);
-  const Volume<float> fixed_mask(ctx, p.fixed, inside_f), moving_mask(ctx, p.moving, inside_m);
-  const auto with_outside = [](std::vector<float> image, const std::vector<float>& inside,
-                               const std::vector<float>& outside) {
-    for (std::size_t i = 0; i < image.size(); ++i)
-      if (inside[i] == 0) image[i] = outside[i];
-    return image;
-  };
-  for (const NonrigidModel& model :
-       {NonrigidModel(quick<FlowOptions>()), NonrigidModel(quick<FfdOptions>())}) {
-    const auto registered = [&](const std::vector<float>& f, const std::vector<float>& m) {
-      const RegistrationResult r =
-          register_images(ctx, Volume<float>(ctx, p.fixed, f), Volume<float>(ctx, p.moving, m),
-                          {model, LinearModel::affine}, {&fixed_mask, &moving_mask});
-      return std::pair(r.affine.matrix().eval(), r.displacement.to_host(ctx));
-    };
-    const auto expected = registered(p.f, p.m);
-    for (const float largest : {0.0f, 1000.0f}) {
-      const auto found =
-          registered(with_outside(p.f, inside_f, random_values(p.f.size(), 7, 0, largest)),
-                     with_outside(p.m, inside_m, random_values(p.m.size(), 8, 0, largest)));
-      EXPECT_EQ(found.first, expected.first) << largest;
-      EXPECT_EQ(found.second, expected.second) << largest;
-    }
   }
 }
 

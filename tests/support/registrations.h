@@ -33,6 +33,15 @@ inline Phantom thin_phantom(bool other_contrast) {
                  centred(oblique_geometry({48, 48, 10}, {1.4, 1.4, 6.5})), other_contrast);
 }
 
+/// The usual phantom, its moving image turned and carried away.
+inline Phantom turned_phantom(double angle = 0.35) {
+  Phantom p = usual_phantom(false);
+  const Eigen::AngleAxisd turn(angle, Eigen::Vector3d(1, 2, -1).normalized());
+  p.moving.direction = turn * p.moving.direction;
+  p.moving.origin = turn * p.moving.origin + Eigen::Vector3d(9, -12, 6);
+  return p;
+}
+
 /// Carries the moving image far away, and the start with it.
 template <class Options>
 void move_away(Phantom& p, Options& options) {

@@ -1,0 +1,76 @@
+// What masks leave out of a whole registration, on every device.
+#include <freeflow/registration/register_images.h>
+
+#include "support/devices.h"
+#include "support/registrations.h"
+
+namespace freeflow {
+namespace masks_test {
+
+using namespace test;
+
+template <class Options>
+Options two_levels() {
+  Options o;
+  o.levels = 2;
+  o.iterations = {20, 4};
+  return o;
+}
+
+class MaskedImages : public OnDevice {};
+FREEFLOW_ON_EVERY_DEVICE(MaskedImages);
+
+TEST_P(MaskedImages, OverlapIsThatOfTheVoxelsInsideTheMaskBeforeAndAfter) {
+  const Phantom p = turned_phantom();
+  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
+  std::vector<float> middle(p.fixed.extent.count());
+  const Extent n = p.fixed.extent;
+  for (int z = n.z / 3; z < n.z - n.z / 3; ++z)
+    for (int y = n.y / 3; y < n.y - n.y / 3; ++y)
+      for (int x = n.x / 3; x < n.x - n.x / 3; ++x) middle[n.offset(x, y, z)] = 1;
+  const Volume<float> mask(ctx, p.fixed, middle);
+  RegistrationOptions options{two_levels<FlowOptions>(), std::nullopt};
+  const RegistrationResult whole = register_images(ctx, f, m, options),
+                           inside = register_images(ctx, f, m, options, {&mask, nullptr});
+  EXPECT_LT(whole.overlap_after, 0.95);
+  EXPECT_EQ(inside.overlap_before, 1);
+  EXPECT_EQ(inside.overlap_after, 1);
+}
+
+TEST_P(MaskedImages, WhatLiesOutsideTheMasksChangesNoBit) {
+  const Phantom p = turned_phantom();
+  const auto ball = [](const Geometry& g, double radius) {
+    const Eigen::Affine3d to_world = g.index_to_world();
+    return voxelwise(g.extent, [&](int x, int y, int z) {
+      return (to_world * Eigen::Vector3d(x, y, z) - g.center()).norm() < radius;
+    });
+  };
+  const std::vector<float> inside_f = ball(p.fixed, 18), inside_m = ball(p.moving, 20);
+  const Volume<float> fixed_mask(ctx, p.fixed, inside_f), moving_mask(ctx, p.moving, inside_m);
+  const auto with_outside = [](std::vector<float> image, const std::vector<float>& inside,
+                               const std::vector<float>& outside) {
+    for (std::size_t i = 0; i < image.size(); ++i)
+      if (inside[i] == 0) image[i] = outside[i];
+    return image;
+  };
+  for (const NonrigidModel& model :
+       {NonrigidModel(two_levels<FlowOptions>()), NonrigidModel(two_levels<FfdOptions>())}) {
+    const auto registered = [&](const std::vector<float>& f, const std::vector<float>& m) {
+      const RegistrationResult r =
+          register_images(ctx, Volume<float>(ctx, p.fixed, f), Volume<float>(ctx, p.moving, m),
+                          {model, LinearModel::affine}, {&fixed_mask, &moving_mask});
+      return std::pair(r.affine.matrix().eval(), r.displacement.to_host(ctx));
+    };
+    const auto expected = registered(p.f, p.m);
+    for (const float largest : {0.0f, 1000.0f}) {
+      const auto found =
+          registered(with_outside(p.f, inside_f, random_values(p.f.size(), 7, 0, largest)),
+                     with_outside(p.m, inside_m, random_values(p.m.size(), 8, 0, largest)));
+      EXPECT_EQ(found.first, expected.first) << largest;
+      EXPECT_EQ(found.second, expected.second) << largest;
+    }
+  }
+}
+
+}  // namespace masks_test
+}  // namespace freeflow
