@@ -19,7 +19,6 @@
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/transform_file.h>
 #include <freeflow/registration/linear/linear.h>
-#include <freeflow/registration/linear/stripped.h>
 
 #include <Eigen/SVD>
 
@@ -86,57 +85,6 @@ void leave_unmeasured_out(Inputs& inputs, bool asked_background) {
   };
   if (fixed && !inputs.fixed_mask) leave_out(inputs.fixed, fixed->box, "--fixed-mask");
   if (moving && !inputs.moving_mask) leave_out(inputs.moving, moving->box, "--moving-mask");
-}
-
-bool changes(const IntensityOptions& o) {
-  return o.background || o.clip || o.measured || o.cut_out;
-}
-
-/// As a registration takes it, where that differs from what it is.
-std::optional<HostImage> changed(const InputImage& image) {
-  if (!changes(image.intensities)) return std::nullopt;
-  HostImage copy = image.voxels;
-  prepare_intensities(copy, image.intensities);
-  return copy;
-}
-
-/// Whether an object may lie in one value: looked at before an image is copied.
-bool has_background(const InputImage& image) {
-  const HostImage& v = image.voxels;
-  return image.intensities.cut_out ||
-         corner_value({v.geometry, v.voxels}, image.intensities.background);
-}
-
-/// Beside an image that shows more an object counts without the background that it was given.
-/// Unless a mask or a background says what counts.
-void leave_stripped_out(Inputs& inputs, bool asked_background) {
-  if (asked_background || inputs.fixed_mask || inputs.moving_mask ||
-      (!has_background(inputs.fixed[0]) && !has_background(inputs.moving[0])))
-    return;
-  const std::optional<HostImage> fixed_changed = changed(inputs.fixed[0]),
-                                 moving_changed = changed(inputs.moving[0]);
-  const HostImage &fixed = fixed_changed ? *fixed_changed : inputs.fixed_image(),
-                  &moving = moving_changed ? *moving_changed : inputs.moving_image();
-  Context cpu;
-  const auto mask_of = [&](const HostImage& image, const HostImage& other) {
-    std::optional<HostImage> mask;
-    const std::vector<std::uint8_t> counts =
-        stripped_object(cpu, {image.geometry, image.voxels}, {other.geometry, other.voxels});
-    if (counts.empty()) return mask;
-    mask.emplace().geometry = image.geometry;
-    mask->voxels.assign(counts.begin(), counts.end());
-    return mask;
-  };
-  const auto warn = [&](const InputImage& image, const InputImage& other, const char* option) {
-    inputs.warnings.push_back("'" + image.file +
-                              "' shows an object without what surrounds it in '" + other.file +
-                              "' (a brain without its skull?), so its background does not count; " +
-                              option + " says otherwise");
-  };
-  inputs.fixed_mask = mask_of(fixed, moving);
-  if (inputs.fixed_mask) return warn(inputs.fixed[0], inputs.moving[0], "--fixed-mask");
-  inputs.moving_mask = mask_of(moving, fixed);
-  if (inputs.moving_mask) warn(inputs.moving[0], inputs.fixed[0], "--moving-mask");
 }
 
 /// No two images of one thing differ so much in size, unless the lengths of one are in another
@@ -251,7 +199,6 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   if (inputs.moving_mask) keep_warnings(*inputs.moving_mask);
   fit_mask(inputs.fixed_mask, inputs.fixed_image(), o.fixed_mask, inputs.warnings);
   fit_mask(inputs.moving_mask, inputs.moving_image(), o.moving_mask, inputs.warnings);
-  leave_stripped_out(inputs, intensities.background.has_value());
   return inputs;
 }
 
@@ -264,6 +211,21 @@ RegistrationInputs Inputs::sizes() const {
   sizes.channels = fixed.size();
   sizes.images_kept = false;
   return sizes;
+}
+
+namespace {
+
+bool changes(const IntensityOptions& o) {
+  return o.background || o.clip || o.measured || o.cut_out;
+}
+
+}  // namespace
+
+std::optional<HostImage> changed(const InputImage& image) {
+  if (!changes(image.intensities)) return std::nullopt;
+  HostImage copy = image.voxels;
+  prepare_intensities(copy, image.intensities);
+  return copy;
 }
 
 namespace {

@@ -40,6 +40,9 @@ class KeptImages;
 /// channels of different grids.
 Inputs read_inputs(const CommonOptions& options, KeptImages* kept = nullptr);
 
+/// The voxels as a registration takes them; nothing where those are as they came.
+std::optional<HostImage> changed(const InputImage& image);
+
 /// One of the two images on a device, as a registration is to see it: without padding, clipped.
 class DeviceImage {
  public:

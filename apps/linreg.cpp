@@ -122,15 +122,21 @@ class LinearRun : public RegistrationRun {
 };
 
 std::function<void()> LinearRun::compute(Context& ctx, bool beside_others) {
-  watch_.lap();
+  std::size_t predicted = 0;
+  const auto predict = [&] { predicted = predict_bytes(ctx, inputs_.sizes(), options_); };
+  const auto check_memory = [&] {
+    const RegistrationInputs sizes = inputs_.sizes();
+    require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
+  };
+  look_for_stripped(ctx, [&] {
+    predict();
+    check_memory();
+  });
   print_warnings(program_.label, inputs_.warnings, common_);
   ctx.reset_peak();
   ResultFiles& files = start_writing(ctx);
-  const RegistrationInputs sizes = inputs_.sizes();
-  const std::size_t predicted = predict_bytes(ctx, sizes, options_);
-  DeviceImages images(ctx, kept_, common_, inputs_, [&] {
-    require_memory(ctx, predicted, linear_writing_bytes(sizes.fixed, sizes.moving));
-  });
+  predict();
+  DeviceImages images(ctx, kept_, common_, inputs_, check_memory);
   seconds_.reading += watch_.lap();
 
   Progress progress("linear", common_.similarity, {},

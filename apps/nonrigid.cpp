@@ -100,6 +100,7 @@ class NonrigidRun : public RegistrationRun {
  private:
   void take_start() override;
   void announce(Context& ctx, const Progress& progress);
+  void predict_memory(Context& ctx);
   void check_memory(Context& ctx);
 
   RegistrationOptions options_;
@@ -111,12 +112,10 @@ class NonrigidRun : public RegistrationRun {
 void NonrigidRun::take_start() {
   start_ = initial_transform(common_.init, inputs_);
   levels_of(options_.model).initial = start_.affine;
-  sizes_ = inputs_.sizes();
   if (!start_.displacement) return;
   require(common_.linear == "none" || program_.found["linear"].defaulted(),
           "--linear " + common_.linear +
               " cannot follow the displacement that --init gives; leave it out");
-  sizes_.initial_displacement = start_.displacement->geometry;
   const DisplacementField some;
   levels_of(options_.model).initial_displacement = &some;
   options_.validate();
@@ -131,6 +130,12 @@ void NonrigidRun::announce(Context& ctx, const Progress& progress) {
                     std::to_string((predicted_ >> 20) + 1) + " MiB needed\n");
 }
 
+void NonrigidRun::predict_memory(Context& ctx) {
+  sizes_ = inputs_.sizes();
+  if (start_.displacement) sizes_.initial_displacement = start_.displacement->geometry;
+  predicted_ = predict_bytes(ctx, sizes_, options_);
+}
+
 void NonrigidRun::check_memory(Context& ctx) {
   require_memory(
       ctx, predicted_,
@@ -138,13 +143,16 @@ void NonrigidRun::check_memory(Context& ctx) {
 }
 
 std::function<void()> NonrigidRun::compute(Context& ctx, bool beside_others) {
-  watch_.lap();
+  look_for_stripped(ctx, [&] {
+    predict_memory(ctx);
+    check_memory(ctx);
+  });
   print_warnings(program_.label, inputs_.warnings, common_);
   ctx.reset_peak();
   ResultFiles& files = start_writing(ctx);
   DisplacementField initial_displacement;
   if (start_.displacement) levels_of(options_.model).initial_displacement = &initial_displacement;
-  predicted_ = predict_bytes(ctx, sizes_, options_);
+  predict_memory(ctx);
   DeviceImages images(ctx, kept_, common_, inputs_, [&] { check_memory(ctx); });
   if (start_.displacement) {
     initial_displacement =

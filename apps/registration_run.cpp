@@ -10,6 +10,7 @@
 #include <apps/report_page/finished_run.h>
 #include <apps/report_page/page.h>
 #include <apps/report_parts.h>
+#include <apps/stripped_images.h>
 
 namespace freeflow::apps {
 
@@ -33,6 +34,18 @@ void RegistrationRun::read() {
   print_warnings(program_.label, of_places, common_);
   seconds_.reading = watch_.lap();
   stop_if_interrupted();
+}
+
+void RegistrationRun::look_for_stripped(Context& ctx, const std::function<void()>& check_memory) {
+  watch_.lap();
+  try {
+    // The centres of mass are of what counts.
+    if (leave_stripped_out(ctx, common_, inputs_) && common_.init[0] == "moments") take_start();
+  } catch (const DeviceError&) {
+    check_memory();
+    throw;
+  }
+  seconds_.stripped = watch_.lap();
 }
 
 ResultFiles& RegistrationRun::start_writing(const Context& ctx) {

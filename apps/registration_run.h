@@ -28,6 +28,9 @@ class RegistrationRun : public PairRun {
 
   /// Looks at --init, once the images are read.
   virtual void take_start() = 0;
+  /// At the start of compute(): an object that one image alone shows counts without its background.
+  /// Where the device is out of memory check_memory may throw a better sentence.
+  void look_for_stripped(Context& ctx, const std::function<void()>& check_memory);
   /// What a report is of, with its page's pictures where there is one; at the end of compute().
   /// Figures that the registration itself did not need are worked out here.
   ReportedRun reported(Context& ctx, const Registered& registered, std::size_t predicted_bytes);

@@ -195,6 +195,7 @@ ordered_json linear_json(const LinearResult& r) {
 ordered_json report_of(const Context& ctx, const ReportedRun& run, const LinearResult& r) {
   ordered_json json = opening(ctx, run, r.warnings, r.levels);
   json["seconds"] = {{"reading", run.seconds.reading},
+                     {"stripped", run.seconds.stripped},
                      {"linear", run.seconds.linear},
                      {"report", run.seconds.report},
                      {"writing", run.seconds.writing}};
@@ -208,13 +209,11 @@ ordered_json report_of(const Context& ctx, const ReportedRun& run, const Registr
                        const DisplacementRange& range) {
   const std::size_t voxels = r.displacement.extent().count();
   ordered_json json = opening(ctx, run, r.warnings, r.levels);
-  json["seconds"] = {{"reading", run.seconds.reading},
-                     {"linear", run.seconds.linear},
-                     {"start", r.start ? r.start->seconds : 0.0},
-                     {"nonrigid", run.seconds.nonrigid},
-                     {"inverting", run.seconds.inverting},
-                     {"report", run.seconds.report},
-                     {"writing", run.seconds.writing}};
+  json["seconds"] = {
+      {"reading", run.seconds.reading},   {"stripped", run.seconds.stripped},
+      {"linear", run.seconds.linear},     {"start", r.start ? r.start->seconds : 0.0},
+      {"nonrigid", run.seconds.nonrigid}, {"inverting", run.seconds.inverting},
+      {"report", run.seconds.report},     {"writing", run.seconds.writing}};
   json["overlap_fraction"] = {{"before", r.overlap_before}, {"after", r.overlap_after}};
   if (r.linear) {
     json["linear"] = linear_json(*r.linear);

@@ -14,7 +14,8 @@
 namespace freeflow::apps {
 
 struct Timings {
-  double reading = 0, linear = 0, nonrigid = 0, inverting = 0, report = 0, writing = 0;
+  double reading = 0, stripped = 0, linear = 0, nonrigid = 0, inverting = 0, report = 0,
+         writing = 0;
 };
 
 /// What a report of any registration is of.

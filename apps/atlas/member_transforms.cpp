@@ -11,6 +11,7 @@
 #include <apps/program.h>
 #include <apps/results.h>
 #include <apps/shell_word.h>
+#include <apps/stripped_images.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
@@ -103,7 +104,7 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
   std::future<Inputs> next;
   if (!subjects.empty()) next = std::async(std::launch::async, read, 0);
   for (std::size_t i = 0; i < subjects.size(); ++i) {
-    const Inputs inputs = next.get();
+    Inputs inputs = next.get();
     if (i + 1 < subjects.size()) next = std::async(std::launch::async, read, i + 1);
     stop_if_interrupted();
     const CommonOptions call = call_for(command, subjects[i]);
@@ -118,6 +119,7 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
     const WrittenFiles transforms(state, call.output, names.all(), origin),
         jacobian(state, call.output, maps, origin);
     if (transforms.there() && jacobian.there()) continue;
+    leave_stripped_out(ctx, call, inputs);
     DeviceImages images(ctx, &kept, call, inputs, [] {});
     const RegistrationResult found = register_images(ctx, images.fixed().prepared(),
                                                      images.moving().prepared(), options, nullptr);

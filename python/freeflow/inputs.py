@@ -134,9 +134,8 @@ class Side:
 class Inputs:
     """The two images of a registration. What was read for another one may be given again."""
 
-    def __init__(self, fixed, moving, threads=0):
-        """threads: of the CPU, 0 for all, for what is looked for in the two images together."""
-        self._fixed, self._moving, self._threads = fixed, moving, threads
+    def __init__(self, fixed, moving):
+        self._fixed, self._moving = fixed, moving
         if len(fixed.images) != len(moving.images):
             raise ValueError(
                 f"fixed has {len(fixed.images)} channels and moving {len(moving.images)}; each is compared with the one of its place"
@@ -151,8 +150,6 @@ class Inputs:
             for side in (fixed, moving):
                 if side.part and not side.masked:
                     self._leave_unmeasured_out(side, side.part[0])
-        if fixed.background is None and not fixed.masked and not moving.masked:
-            self._leave_stripped_out()
 
     def _compare_sizes(self):
         """As apps/images.cpp: no two images of one thing differ so much in size, unless the lengths of one are in another unit."""
@@ -169,15 +166,18 @@ class Inputs:
             f"{side.name} ends in a plane within its grid: only its voxels {words} count as measured; {side.name}_mask says otherwise"
         )
 
-    def _leave_stripped_out(self):
-        """As apps/images.cpp: beside an image that shows more an object counts without the background that it was given."""
+    def leave_stripped_out(self, context):
+        """As apps/stripped_images.cpp: beside an image that shows more an object counts without the background that it was given."""
+        if self._fixed.background is not None or self._fixed.masked or self._moving.masked:
+            return
         seen = {name: side.seen(self.counted(name).part)[0] for name, side in self.sides.items()}
         volume = {name: _arrays.content(image.array) * np.prod(image.spacing_mm) for name, image in seen.items()}
         smaller, larger = sorted(volume, key=volume.get)
         if not volume[larger] > _native.stripped_volume_ratio * volume[smaller]:
             return
-        cpu = Context("cpu", threads=self._threads)
-        found = _native.stripped_object(*(Image._placed(seen[n].numpy(), seen[n]._placement)._volume(cpu) for n in (smaller, larger)))
+        cpu = Context("cpu", threads=context.threads)
+        volumes = (Image._placed(seen[n].numpy(), seen[n]._placement)._volume(cpu) for n in (smaller, larger))
+        found = _native.stripped_object(context._native, *volumes)
         if found is None:
             return
         self._counted[smaller] = Counted(self.counted(smaller).part, found)

@@ -27,8 +27,7 @@ def register_many(pairs, model="flow", *, keep_going=False, context=None, device
     """
     shared = context or (Context(device, threads=threads) if device != "auto" or threads else None)
     tell = progress if callable(progress) else None
-    threads = context.threads if isinstance(context, Context) else threads
-    return _run(_counted(pairs, progress), {"model": model, **arguments}, keep_going, _Places(shared), tell, threads)
+    return _run(_counted(pairs, progress), {"model": model, **arguments}, keep_going, _Places(shared), tell)
 
 
 def _counted(pairs, progress):
@@ -41,10 +40,10 @@ def _counted(pairs, progress):
     return tqdm(pairs, desc="registrations")
 
 
-def _run(pairs, arguments, keep_going, places, tell, threads):
+def _run(pairs, arguments, keep_going, places, tell):
     from concurrent.futures import ThreadPoolExecutor
 
-    pairs, reader, kept = iter(pairs), _Reader(arguments, threads), _Kept()
+    pairs, reader, kept = iter(pairs), _Reader(arguments), _Kept()
     with ThreadPoolExecutor(1, "freeflow-reading") as thread:
         done, reading = 0, reader.begin(pairs, thread)
         while reading is not None:
@@ -52,10 +51,13 @@ def _run(pairs, arguments, keep_going, places, tell, threads):
             try:
                 call, inputs, seconds = reading()
                 following = reader.begin(pairs, thread)
-                start = time.perf_counter()
                 context = places.context(inputs)
+                start = time.perf_counter()
+                inputs.leave_stripped_out(context)
+                looked = time.perf_counter()
                 images = kept.prepared(inputs, context)
-                result = call.run(inputs, images, context, seconds + time.perf_counter() - start, stacklevel=3)
+                seconds = {"reading": seconds + time.perf_counter() - looked, "stripped": looked - start}
+                result = call.run(inputs, images, context, seconds, stacklevel=3)
             except _OF_A_PAIR as error:
                 if not keep_going:
                     raise
@@ -70,8 +72,8 @@ def _run(pairs, arguments, keep_going, places, tell, threads):
 class _Reader:
     """Pairs as registrations take them. A side that is the one of the pair before is not read again."""
 
-    def __init__(self, arguments, threads):
-        self._arguments, self._threads, self._before = arguments, threads, {}
+    def __init__(self, arguments):
+        self._arguments, self._before = arguments, {}
 
     def begin(self, pairs, thread):
         """What gives (call, inputs, seconds) of the next pair or raises what is wrong with it; None after the last."""
@@ -98,7 +100,7 @@ class _Reader:
             sides[name] = given.pop(name), given.pop(name + "_mask", None)
         shared = {name: given.pop(name, None) for name in ("background", "clip")}
         call = Call(**given)
-        inputs = Inputs(**{name: self._side(name, *side, shared) for name, side in sides.items()}, threads=self._threads)
+        inputs = Inputs(**{name: self._side(name, *side, shared) for name, side in sides.items()})
         return call, inputs, time.perf_counter() - start
 
     def _side(self, name, images, mask, shared):

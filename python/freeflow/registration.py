@@ -66,10 +66,14 @@ def register(
     start = time.perf_counter()
     call = Call(model, similarity=similarity, init=init, interpolation=interpolation, progress=progress, **options)
     sides = Side(fixed, fixed_mask, "fixed", background, clip), Side(moving, moving_mask, "moving", background, clip)
-    inputs = Inputs(*sides, threads=context.threads if isinstance(context, Context) else threads)
+    inputs = Inputs(*sides)
     context = context_for(inputs.arrays(), context, device, threads)
+    read = time.perf_counter()
+    inputs.leave_stripped_out(context)
+    looked = time.perf_counter()
     images = [side.prepared(context, inputs.counted(name)) for name, side in inputs.sides.items()]
-    return call.run(inputs, images, context, time.perf_counter() - start, stacklevel=3)
+    seconds = {"reading": time.perf_counter() - looked + read - start, "stripped": looked - read}
+    return call.run(inputs, images, context, seconds, stacklevel=3)
 
 
 class Call:
@@ -86,8 +90,8 @@ class Call:
         self._model, self._init, self._interpolation, self._progress = model, init, interpolation, progress
         self._options = options if similarity is None else {**options, "similarity": similarity}
 
-    def run(self, inputs, images, context, reading_seconds, stacklevel):
-        """images: the sides of the inputs, prepared on the context."""
+    def run(self, inputs, images, context, seconds, stacklevel):
+        """images: the sides of the inputs, prepared on the context; seconds: of the stages before."""
         model, options = self._model, self._options
         affine, field = start_of(self._init, inputs, context)
         callback, close = callback_of(self._progress)
@@ -103,7 +107,7 @@ class Call:
         report["warnings"] = said + report["warnings"]
         for sentence in report["warnings"]:
             warnings.warn(sentence, stacklevel=stacklevel)
-        report["seconds"] = {"reading": reading_seconds, **report["seconds"]}
+        report["seconds"] = {**seconds, **report["seconds"]}
         report["memory_bytes"]["peak_host"] = outputs.peak_host_bytes()
         report = _opened(model, options, context, inputs, report)
         back = back if model in _LINEAR else _OwnInverse(back, report)

@@ -97,12 +97,13 @@ nb::object background_around(
                   {1, n.x, std::int64_t(n.x) * n.y});
 }
 
-/// Of volumes in host memory, whose context works; as the image's array; None where all counts.
-nb::object stripped_object_of(const PyVolume<float>& image, const PyVolume<float>& other) {
+/// Of volumes in host memory, by any device; as the image's array; None where all counts.
+nb::object stripped_object_of(PyContext& context, const PyVolume<float>& image,
+                              const PyVolume<float>& other) {
   const Grid grid = image.grid();
   const Geometry &here = grid.geometry, &there = other.voxels.geometry();
-  std::vector<std::uint8_t> counts = on(*image.context, [&](Context& cpu) {
-    return stripped_object(cpu, {here, {image.voxels.view().data, here.extent.count()}},
+  std::vector<std::uint8_t> counts = on(context, [&](Context& ctx) {
+    return stripped_object(ctx, {here, {image.voxels.view().data, here.extent.count()}},
                            {there, {other.voxels.view().data, there.extent.count()}});
   });
   return flags_of(std::move(counts), array_shape(grid), array_strides(grid));
@@ -152,7 +153,8 @@ void bind_volume(nb::module_& m) {
   bind<float>(m, "Volume");
   bind<std::int32_t>(m, "LabelVolume");
   m.def("masked_background", &background_around, nb::arg("image"));
-  m.def("stripped_object", &stripped_object_of, nb::arg("image"), nb::arg("other"));
+  m.def("stripped_object", &stripped_object_of, nb::arg("context"), nb::arg("image"),
+        nb::arg("other"));
   m.attr("stripped_volume_ratio") = stripped_volume_ratio;
 }
 
