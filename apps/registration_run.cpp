@@ -56,9 +56,12 @@ ResultFiles& RegistrationRun::start_writing(const Context& ctx) {
 
 ReportedRun RegistrationRun::reported(Context& ctx, const Registered& registered,
                                       std::size_t predicted_bytes) {
+  const auto voxels_of = [](const std::optional<HostImage>& mask) {
+    return mask ? &mask->voxels : nullptr;
+  };
   const Similarities found = similarities(
       ctx, registered.fixed, registered.moving, registered.affine, registered.displacement,
-      inputs_.fixed_mask ? &inputs_.fixed_mask->voxels : nullptr);
+      {voxels_of(inputs_.fixed_mask), voxels_of(inputs_.moving_mask)});
   if (!names_.page.empty())
     pictures_ = draw_registration(ctx, registered, inputs_.fixed.front(), inputs_.moving.front());
   return {program_.name, program_.found, common_,         names_,

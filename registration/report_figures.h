@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <freeflow/registration/registration_result.h>
 
@@ -21,11 +22,16 @@ struct DisplacementRange {
   double p99_mm = 0;  ///< that 99 % do not exceed, of some 100,000 voxels
 };
 
+/// What counts (above 0.5) on the grids of the two images, in host memory; null: all of it.
+struct MasksOnHost {
+  const std::vector<float>*fixed = nullptr, *moving = nullptr;
+};
+
 /// Of every voxel of the fixed grid, or of fewer, some 400,000, where it has more. The displacement
-/// may be null. A mask (above 0.5) lies on the fixed grid, or is null. Waits.
+/// may be null. Waits.
 Similarities similarities(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
                           const Eigen::Affine3d& affine, const DisplacementField* displacement,
-                          const std::vector<float>* fixed_mask);
+                          const MasksOnHost& masks);
 
 /// The same bits for any number of threads. Waits.
 DisplacementRange displacement_range(Context& ctx, const DisplacementField& u);

@@ -201,8 +201,9 @@ class Registration:
         if "similarity" not in self._report:
             start = time.perf_counter()
             images = [image._volume(self._context) for image in (self.fixed, self.moving)]
-            mask = self._inputs.fixed_mask
-            figures = _native.figures(self.transform._native, *images, None if mask is None else mask._volume(self._context))
+            masks = (self._inputs.fixed_mask, self._inputs.moving_mask)
+            masks = [None if mask is None else mask._volume(self._context) for mask in masks]
+            figures = _native.figures(self.transform._native, *images, *masks)
             self._report["seconds"]["report"] = time.perf_counter() - start
             self._report.update(figures)
         return self._report

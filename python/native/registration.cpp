@@ -172,18 +172,24 @@ nb::tuple register_affinely(const SharedContext& context, PyPreparedImage& fixed
       whole_report_of(result, o.similarity, fixed, peak_bytes));
 }
 
-/// Of images as they came; the mask is None or one of the fixed image.
+/// Of images as they came; a mask may be None.
 nb::dict figures(const PyTransform& there, const PyVolume<float>& fixed,
-                 const PyVolume<float>& moving, nb::handle mask) {
+                 const PyVolume<float>& moving, nb::handle fixed_mask, nb::handle moving_mask) {
   const bool affine = there.chain.is_affine();
   const DisplacementField* const field = affine ? nullptr : there.chain.links()[0].field.get();
   const Eigen::Affine3d& world = affine ? there.chain.first() : there.chain.links()[0].after;
-  const auto* const given = mask.is_none() ? nullptr : &nb::cast<const PyVolume<float>&>(mask);
+  const auto volume_of = [](nb::handle mask) {
+    return mask.is_none() ? nullptr : &nb::cast<const PyVolume<float>&>(mask);
+  };
+  const auto *const in_fixed = volume_of(fixed_mask), *const in_moving = volume_of(moving_mask);
   Similarities found;
   DisplacementRange range;
   on(*there.context, [&](Context& ctx) {
-    const std::vector<float> inside = given ? given->voxels.to_host(ctx) : std::vector<float>();
-    found = similarities(ctx, fixed.voxels, moving.voxels, world, field, given ? &inside : nullptr);
+    std::vector<float> of_fixed, of_moving;
+    if (in_fixed) of_fixed = in_fixed->voxels.to_host(ctx);
+    if (in_moving) of_moving = in_moving->voxels.to_host(ctx);
+    found = similarities(ctx, fixed.voxels, moving.voxels, world, field,
+                         {in_fixed ? &of_fixed : nullptr, in_moving ? &of_moving : nullptr});
     if (field) range = displacement_range(ctx, *field);
   });
   return report_of(found, field ? &range : nullptr);
@@ -203,7 +209,7 @@ void bind_registration(nb::module_& m) {
         nb::arg("moving"), nb::arg("model"), nb::arg("options"), nb::arg("affine_lps"),
         nb::arg("progress").none());
   m.def("figures", &figures, nb::arg("transform"), nb::arg("fixed"), nb::arg("moving"),
-        nb::arg("mask").none());
+        nb::arg("fixed_mask").none(), nb::arg("moving_mask").none());
   m.def("option_names", &option_names, nb::arg("model"),
         "The options that register(model=...) takes; the programs' --help explains them.");
 }

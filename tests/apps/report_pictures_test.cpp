@@ -202,13 +202,29 @@ TEST_F(Pictured, TheRangeIsThatOfTheLengths) {
 TEST_F(Pictured, SimilarityIsTwoForAnImageWithItselfAndFallsWhenShifted) {
   Eigen::Affine3d shift = identity;
   shift.translation().x() = 8;
-  const Similarities s = similarities(cpu, image, image, shift, nullptr, nullptr);
+  const Similarities s = similarities(cpu, image, image, shift, nullptr, {});
   ASSERT_TRUE(s.before && s.after);
   EXPECT_GT(*s.before, 1.5);
   EXPECT_LT(*s.after, *s.before - 0.3);
   EXPECT_EQ(s.affine, s.after);
   shift.translation().x() = 500;  // nowhere
-  EXPECT_FALSE(similarities(cpu, image, image, shift, nullptr, nullptr).after);
+  EXPECT_FALSE(similarities(cpu, image, image, shift, nullptr, {}).after);
+}
+
+TEST_F(Pictured, SimilarityIsOfWhatCountsOfTheMovingImage) {
+  std::vector<float> half(image.extent().count()), voxels = image.to_host(cpu);
+  for (std::size_t i = 0; i < half.size(); ++i) half[i] = float(i % 24 < 12);
+  const auto beside = [&](unsigned seed, const MasksOnHost& masks) {
+    const std::vector<float> other = test::random_values(voxels.size(), seed, -1, 1);
+    std::vector<float> moving = voxels;
+    for (std::size_t i = 0; i < moving.size(); ++i)
+      if (half[i] == 0) moving[i] = other[i];
+    return similarities(cpu, image, {cpu, grid, moving}, identity, nullptr, masks).before;
+  };
+  const auto inside = beside(1, {nullptr, &half});
+  ASSERT_TRUE(inside);
+  EXPECT_GT(*inside, *beside(1, {}) + 0.2);
+  EXPECT_EQ(inside, beside(2, {nullptr, &half}));
 }
 
 TEST(VerdictOf, LengthsHaveTheDigitsThatSmallVoxelsNeed) {
