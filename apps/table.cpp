@@ -134,6 +134,8 @@ std::vector<TableLine> table_lines(const std::string& path) {
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
     throw IoError("cannot read '" + path + "': it is text in UTF-16; save it as UTF-8");
+  if (text.find('\0') != std::string::npos)
+    throw IoError("cannot read '" + path + "': it is no table but holds bytes that are no text");
   std::vector<TableLine> lines;
   char separator = '\t';
   std::size_t at = 0;

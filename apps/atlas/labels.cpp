@@ -6,6 +6,7 @@
 #include <future>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <apps/program.h>
 #include <apps/threads.h>
@@ -36,6 +37,20 @@ void renumber(Carried& carried, const std::vector<std::uint64_t>& own,
   for (const std::uint64_t label : own)
     place.push_back(std::int32_t(std::ranges::lower_bound(all, label) - all.begin()));
   for (std::int32_t& n : carried) n = place[std::size_t(n)];
+}
+
+/// The smallest that holds them; few programs read 64 bits. Negative labels are the last of `all`.
+StoredType type_for(const std::vector<std::uint64_t>& all) {
+  std::int64_t low = 0, high = 0;
+  for (const std::uint64_t label : all) {
+    low = std::min(low, std::int64_t(label));
+    high = std::max(high, std::int64_t(label));
+  }
+  const auto fit = [&]<class T>(T) { return std::in_range<T>(low) && std::in_range<T>(high); };
+  if (fit(std::uint8_t())) return StoredType::uint8;
+  if (fit(std::uint16_t())) return StoredType::uint16;
+  if (fit(std::int16_t())) return StoredType::int16;
+  return fit(std::int32_t()) ? StoredType::int32 : StoredType::int64;
 }
 
 /// Voxels with one label in each and in both.
@@ -145,9 +160,7 @@ std::optional<TemplateLabels> carry_labels(Context& ctx, const AtlasResult& atla
   result.subjects = std::size_t(subjects[0]);
   result.values = all;
   result.majority.geometry = grid;
-  result.majority.stored_type = all.back() < 256     ? StoredType::uint8
-                                : all.back() < 65536 ? StoredType::uint16
-                                                     : StoredType::int64;
+  result.majority.stored_type = type_for(all);
   for (std::size_t i = 0; i < voxels; ++i) {
     result.majority.labels.push_back(all[std::size_t(best[i])]);
     result.agreement.push_back(float(double(most[i]) / double(subjects[0])));

@@ -152,13 +152,14 @@ TEST_F(AtlasProgram, ProbabilitiesAreMeansOfTheCarriedLabels) {
   for (int i = 0; i < subjects; ++i) {
     const HostLabels l = read_labels(path("ls" + std::to_string(i) + ".nii"));
     std::vector<float> one;
-    for (const std::uint64_t label : l.labels) one.push_back(label ? -5 : 0);
-    write_image(path("ns" + std::to_string(i) + ".nii"), l.geometry, one, StoredType::int16, 1);
+    for (const std::uint64_t label : l.labels) one.push_back(label ? -70000 : 0);
+    write_image(path("ns" + std::to_string(i) + ".nii"), l.geometry, one, StoredType::int32, 1);
   }
   ASSERT_EQ(run(atlas + images() + "--labels ns0.nii ns1.nii ns2.nii --probabilities -o q_" + quick)
                 .status,
             0);
-  const std::vector<float> of_both = read_image(path("q_probability_-5.nii.gz")).voxels;
+  EXPECT_EQ(read_labels(path("q_labels.nii.gz")).stored_type, StoredType::int32);
+  const std::vector<float> of_both = read_image(path("q_probability_-70000.nii.gz")).voxels;
   for (std::size_t i = 0; i < of_both.size(); ++i) EXPECT_NEAR(of_both[i], of3[i] + of7[i], 1e-5);
 }
 

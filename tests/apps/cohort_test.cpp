@@ -238,6 +238,7 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
       {"", "cannot read 'data/pairs.tsv'"},
       {head, "has no rows"},
       {"\xff\xfe" + head, "it is text in UTF-16; save it as UTF-8"},
+      {slurp(folder / "data/f.nii.gz"), "'data/pairs.tsv': it is no table but holds bytes"},
       {"fixed\toutput\nf\to\n", "line 1: the column 'moving' is missing"},
       {"fixed\tmoving\toutput\tcolour\n" + row, "line 1: there is no column 'colour'"},
       {"fixed\tmoving\tfixed\toutput\n" + row, "line 1: the column 'fixed' is there twice"},
