@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <memory>
 #include <sstream>
@@ -40,6 +41,19 @@ bool looks_like_labels(const std::vector<float>& values, int row) {
   return several && double(alike) > 0.6 * double(pairs);
 }
 
+/// Doubles that are whole numbers, some of them beyond what every float holds: an atlas's labels.
+bool holds_long_labels(const unsigned char* stored, std::size_t count) {
+  constexpr double every_float = 1 << 24, every_double = 9007199254740992;  // 2^53
+  bool some = false;
+  for (std::size_t i = 0; i < count; ++i) {
+    double value = 0;
+    std::memcpy(&value, stored + i * sizeof value, sizeof value);
+    if (!(value == std::floor(value) && std::abs(value) <= every_double)) return false;
+    some = some || std::abs(value) > every_float;
+  }
+  return some;
+}
+
 /// 0 is the default: where it does not fit, a sentence says what stands in its place.
 void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std::string& to,
                 std::vector<std::string>& warnings) {
@@ -75,6 +89,8 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
     throw IoError("cannot read '" + from +
                   "': its header scales the values, which labels do not bear; save it plain");
   as_labels_ = vote || (o_.interpolation == "nearest" && is_integer(in.stored_type) && !scaled);
+  may_hold_labels_ = o_.interpolation == "nearest" && in.stored_type == StoredType::float64 &&
+                     !scaled && o_.fill == std::nearbyint(o_.fill);
   place(in);
   from_ = from;
   to_ = to;
@@ -141,8 +157,11 @@ std::vector<unsigned char> SeriesResampler::resampled(const std::vector<unsigned
   const std::size_t plane_bytes = planes.size() / std::size_t(in.planes_at_once);
   std::vector<unsigned char> all;
   for (std::size_t begin = 0; begin < planes.size(); begin += plane_bytes) {
-    std::vector<unsigned char> one = as_labels_ ? label_plane(planes.data() + begin, in, out)
-                                                : image_plane(planes.data() + begin, in, out);
+    const unsigned char* const stored = planes.data() + begin;
+    const bool long_labels =
+        may_hold_labels_ && holds_long_labels(stored, in.geometry.extent.count());
+    std::vector<unsigned char> one =
+        as_labels_ || long_labels ? label_plane(stored, in, out) : image_plane(stored, in, out);
     if (all.empty())
       all = std::move(one);
     else

@@ -53,7 +53,7 @@ class SeriesResampler {
   FileWriter& files_;
   std::optional<SamplingMap> map_;
   std::string from_, to_;
-  bool as_labels_ = false, mixes_labels_ = false;
+  bool as_labels_ = false, may_hold_labels_ = false, mixes_labels_ = false;
   std::size_t nonfinite_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include <freeflow/core/memory.h>
@@ -144,6 +145,23 @@ TEST_F(Regtool, CarriesLabelsForthAndBack) {
     }
     EXPECT_GT(double(both), 0.9 * double(either)) << how;
   }
+}
+
+TEST_F(Regtool, NearestLabelsOfDoublesAreExact) {
+  HostLabels labels{moving_grid(), {}, StoredType::float64, {}};
+  const Extent n = moving_grid().extent;
+  for (int i = 0; i < n.x * n.y * n.z; ++i)  // one float to both
+    labels.labels.push_back(i % n.x < 4 ? 0 : i % n.x < 15 ? 614454277 : 614454276);
+  write_labels((folder / "doubles.nii.gz").string(), labels, 1);
+  ASSERT_EQ(run(regtool +
+                " apply --interpolation nearest -i doubles.nii.gz -r f.nii.gz "
+                "-o there.nii.gz" +
+                forth)
+                .status,
+            0);
+  const HostLabels there = read_labels((folder / "there.nii.gz").string());
+  EXPECT_EQ(std::set<std::uint64_t>(there.labels.begin(), there.labels.end()),
+            (std::set<std::uint64_t>{0, 614454276, 614454277}));
 }
 
 TEST_F(Regtool, WarnsWhereLabelsAreInterpolatedAsAnImageIs) {
