@@ -80,8 +80,8 @@ po::options_description common_options(CommonOptions& v) {
        "clearly better for it (the report says)");
   match.add_options()  //
       ("similarity,s", text(v.similarity)->value_name("auto|nmi|mi|cr|ssd|lncc|mind"),
-       "auto: lncc+0.3nmi, +4mind but on the finest level, in a linear stage nmi; nmi, mi: any "
-       "modalities; cr: one intensity "
+       "auto: lncc+0.3nmi, +4mind but on the finest level and in small images, in a linear "
+       "stage nmi; nmi, mi: any modalities; cr: one intensity "
        "follows from the other; lncc: one modality, any "
        "shading; mind: any modalities, any shading; ssd: same modality and scale; or a sum such as "
        "lncc+0.3nmi or lncc+mind")("bins", number(v.bins)->value_name("N"),

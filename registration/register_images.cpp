@@ -87,8 +87,13 @@ int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) 
   return std::max(0, levels - enough);
 }
 
+/// Where there is but one level of few voxels above the finest, self-similarity reaches across a
+/// third of the object on it, so that what the finest level compares by serves both.
 void leave_out_levels(const Geometry& worked_on, LevelOptions& model) {
-  model.first_level = std::max(model.first_level, first_trusted_level(worked_on, model.levels));
+  const int first = first_trusted_level(worked_on, model.levels);
+  model.first_level = std::max(model.first_level, first);
+  if (has_few_voxels(worked_on, first, model.levels))
+    model.similarity = model.similarity.of_level(0);
 }
 
 /// A rehearsal runs all levels from the start: more than any other way takes.

@@ -29,6 +29,15 @@ double level_mm(const Geometry& geometry, int level, int levels) {
   return geometry.spacing.minCoeff() * double(1 << (levels - 1 - level));
 }
 
+constexpr int few = 33;
+
+/// Whether two axes of a level have so many voxels.
+bool has_long_axes(const Geometry& fixed, const Factors& factors, int voxels) {
+  int long_axes = 0;
+  for (int a = 0; a < 3; ++a) long_axes += fixed.extent[a] / factors[a] >= voxels;
+  return long_axes >= 2;
+}
+
 }  // namespace
 
 std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
@@ -41,15 +50,14 @@ std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
 
 int first_trusted_level(const Geometry& fixed, int levels) {
   const std::vector<Factors> factors = pyramid_factors(fixed, levels);
-  const auto trusted = [&](int level, int fewest_voxels) {
-    int long_axes = 0;
-    for (int a = 0; a < 3; ++a) long_axes += fixed.extent[a] / factors[level][a] >= fewest_voxels;
-    return long_axes >= 2;
-  };
-  for (const int fewest_voxels : {33, 24, 15})
+  for (const int fewest_voxels : {few, 24, 15})
     for (int level = 0; level + 1 < levels; ++level)
-      if (trusted(level, fewest_voxels)) return level;
+      if (has_long_axes(fixed, factors[level], fewest_voxels)) return level;
   return levels - 1;
+}
+
+bool has_few_voxels(const Geometry& fixed, int level, int levels) {
+  return !has_long_axes(fixed, pyramid_factors(fixed, levels)[level], few);
 }
 
 std::vector<Factors> moving_pyramid_factors(const Geometry& moving, const Geometry& fixed,

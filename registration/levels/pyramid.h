@@ -21,6 +21,9 @@ std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels);
 /// that would leave the finest alone; and the finest, where none has.
 int first_trusted_level(const Geometry& fixed, int levels);
 
+/// Whether no two axes of that level have 33 voxels.
+bool has_few_voxels(const Geometry& fixed, int level, int levels);
+
 /// Those of the moving image: of its own pyramid, but where its voxels are the larger ones no
 /// coarser than the level's, which would see nothing of what the fixed image shows there.
 /// moving_per_fixed: lengths in the moving image per length in the fixed one, of the linear map.

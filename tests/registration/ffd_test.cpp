@@ -304,6 +304,27 @@ TEST_P(Ffd, IterationsForEachLevelLeaveNoneOut) {
   EXPECT_EQ(levels_run(), 3u);
 }
 
+TEST_P(Ffd, ALevelOfFewVoxelsIsComparedAsTheFinest) {
+  const Geometry g = plain_geometry({40, 36, 20});  // and 20x18x10 before it
+  const Volume<float> fixed = sample_world(
+                          ctx, g, [&](const Eigen::Vector3d&p) { return texture(p - g.center()); }),
+                      moving = sample_world(ctx, g, [&](const Eigen::Vector3d&p) {
+                        return texture(p - g.center() + Eigen::Vector3d(1.5, 0.5, -1));
+                      });
+  FfdOptions automatic;
+  automatic.similarity.kind = SimilarityKind::automatic;
+  automatic.iterations = {4};
+  FfdOptions finest = automatic;
+  finest.similarity.sum = *parse_similarity_sum("lncc+0.3nmi");
+  const auto found = [&](const FfdOptions& o, bool every_level) {
+    RegistrationOptions options{o, std::nullopt, StartKind::none};
+    options.every_level = every_level;
+    return register_images(ctx, fixed, moving, options).displacement.to_host(ctx);
+  };
+  EXPECT_EQ(found(automatic, false), found(finest, false));
+  EXPECT_NE(found(automatic, true), found(finest, true));
+}
+
 TEST(Pyramid, AMovingImageOfLargerVoxelsIsNoCoarserThanTheLevel) {
   const Geometry fine = plain_geometry({180, 180, 180});
   Geometry coarse = plain_geometry({60, 60, 60});
