@@ -248,7 +248,7 @@ def looks_like_labels(array):
     neighbours: an image has noise. What is as the first voxel, or 0, is background and says nothing. The array stays where it is."""
     array = _as_float32(array)
     module = sys.modules[library_of(array)]
-    if not bool(((array == module.floor(array)) & (abs(array) < 2**24)).all()):  # NaN neither
+    if not bool(((array == module.floor(array)) & module.isfinite(array)).all()):
         return False
     counts = (array != 0) & (array != float(array[0, 0, 0]))
     both = counts[:-1] & counts[1:]

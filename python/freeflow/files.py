@@ -3,6 +3,7 @@ convention, as ANTs and FreeFlow's programs write them: LPS millimetres, fixed p
 
 import contextlib
 import io
+import itertools
 import os
 import struct
 import sys
@@ -58,13 +59,23 @@ class _Header:
         rows = np.array(struct.unpack(order + "12f", raw[280:328]), np.float64).reshape(3, 4)
         quaternion = struct.unpack(order + "6f", raw[256:280])
         self.affine = np.eye(4)
+        self.shift_mm = 0.0  # of one form from the other
+        with np.errstate(all="ignore"):
+            by_qform = np.column_stack([_rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]), quaternion[3:]])
+            if sform > 0 and qform > 0:
+                self.shift_mm = _largest_shift(rows - by_qform, self.shape[:3])
         if sform > 0:
             self.affine[:3] = rows
         elif qform > 0:
-            self.affine[:3, :3] = _rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1])
-            self.affine[:3, 3] = quaternion[3:]
+            self.affine[:3] = by_qform
         else:
             self.affine[:3, :3] = np.diag([-1, -1, 1] * self.spacing)  # left, posterior, superior, as ITK reads it
+
+
+def _largest_shift(difference, shape):
+    """Of the corners of a grid, by two affines."""
+    corners = np.array(list(itertools.product(*((0, n - 1) for n in shape))))
+    return float(np.linalg.norm(corners @ difference[:, :3].T + difference[:, 3], axis=1).max())
 
 
 def _rotation(bcd):
@@ -109,14 +120,17 @@ def _unzipped(data):
 
 
 def read_nifti_image(path):
-    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm)"""
+    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, a sentence or None)"""
     header, values = _read(path)
+    apart = header.shift_mm > 0.05 * min(header.spacing)  # as io/orientation.cpp: less is rounding
+    elsewhere = f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as ITK and the programs mostly do, places"
+    elsewhere += f" voxels up to {header.shift_mm:.3g} mm elsewhere"
     if any(n != 1 for n in header.shape[3:]):
         raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + _CHANNELS)
     array = values.reshape(header.shape[:3], order="F")
     if (header.slope, header.intercept) != (1, 0):
         array = (array * np.float64(header.slope) + np.float64(header.intercept)).astype(np.float32)
-    return array, header.affine, header.spacing
+    return array, header.affine, header.spacing, elsewhere if apart else None
 
 
 def _header_bytes(shape, dtype, placement, intent):

@@ -62,6 +62,8 @@ class Image:
     _bare = False  # an array that was given for an image, without a word of its place
 
     def __init__(self, array, affine_ras=None, *, name="array"):
+        if isinstance(array, Image):
+            raise TypeError(f"{name} is an Image, which knows its place: take it as it is")
         if others.library_of(array):
             raise TypeError(f"{name} is a {type(array).__name__}, which knows its place: freeflow.Image.of(...) takes it with that")
         array = _arrays.recognised(array, name)
@@ -94,6 +96,8 @@ class Image:
     def channels(cls, array, affine_ras=None):
         """The images of an array of shape (channels, i, j, k), such as a network's features, or of a nibabel, SimpleITK, ITK,
         ANTsPy, MONAI or TorchIO image with several values per voxel (4-D, RGB), which knows its place: a list for register()."""
+        if isinstance(array, (list, tuple)) and any(isinstance(a, Image) for a in array):
+            raise TypeError("array is a list of Images, which know their places: register() takes such a list as it is")
         library = others.library_of(array)
         if library is None:
             array = _arrays.recognised(array, "array")
@@ -110,7 +114,9 @@ class Image:
         """NIfTI (.nii, .nii.gz), and by SimpleITK or nibabel, where they are installed, what these read."""
         path = os.fspath(path)
         if path.lower().endswith((".nii", ".nii.gz")):
-            array, affine, spacing = files.read_nifti_image(path)
+            array, affine, spacing, elsewhere = files.read_nifti_image(path)
+            if elsewhere:
+                warnings.warn(elsewhere, stacklevel=2)
             image = cls._of_affine(array, affine, os.path.basename(path), spacing)
         else:
             image = cls.of(files.read_by_others(path))

@@ -100,6 +100,10 @@ class Call:
                 forward, back, report = _native.register_linear(context._native, *images, model, options, affine, callback)
             else:
                 forward, back, report = _native.register_nonrigid(context._native, *images, model, options, affine, field, callback)
+        except Exception:
+            for sentence in inputs.warnings:  # one may say why
+                warnings.warn(sentence, stacklevel=stacklevel)
+            raise
         finally:
             close()
         dropped = [] if field is None else ["init gives a displacement, so there is no linear stage"]

@@ -1,6 +1,7 @@
 """Transforms: where points of the fixed image's space lie in the moving image's."""
 
 import os
+import re
 import sys
 import warnings
 
@@ -81,6 +82,8 @@ class Transform:
         context = context or Context("cpu")
         if isinstance(paths[0], (list, tuple)):
             raise TypeError("Transform.read takes each path by itself: Transform.read(*paths)")
+        for one, following in zip(paths, paths[1:]):
+            _require_order(os.fspath(one), os.fspath(following))
         parts = [cls._read_one(path, context) for path in map(os.fspath, paths)]
         whole = parts[0]
         for part in parts[1:]:
@@ -175,6 +178,10 @@ class Transform:
         image = Image.of(image, "image")
         like = None if like is None else Image.of(like, "like")
         self._warn_of_bare(image, like)
+        array, _ = _arrays.without_infinities(image.array)
+        if array is not image.array:
+            warnings.warn("image has infinite voxels, which count as outside", stacklevel=2)
+            image = Image._placed(array, image._placement, "image")
         whole = _is_labels(image.array)
         by = interpolation or ("nearest" if whole else "linear")
         if whole and by not in ("linear", "cubic"):
@@ -321,6 +328,16 @@ def _in_array_order(planes, axes):
 def write_field(path, field):
     planes = _in_array_order(field.planes_mm_lps(), field.grid.axes)
     files.write_nifti_field(path, planes.transpose(0, 3, 2, 1), field.grid.placement)
+
+
+def _require_order(one, following):
+    """As regtool's chains: files of one registration, listed the other way round, lead nowhere."""
+    first, second = (re.fullmatch(r"(.*?)(0GenericAffine|1Warp|1InverseWarp)\.(?:mat|txt|tfm|nii|nii\.gz)", path) for path in (one, following))
+    if first and second and first[1] == second[1] and (first[2], second[2]) in (("0GenericAffine", "1Warp"), ("1InverseWarp", "0GenericAffine")):
+        raise ValueError(
+            f"'{one}' before '{following}' leads nowhere: from the fixed space to the moving one it is Transform.read({first[1] + '1Warp.nii.gz'!r},"
+            f" {first[1] + '0GenericAffine.mat'!r}), and back that one's inverse()"
+        )
 
 
 def _is_labels(array):

@@ -125,6 +125,8 @@ def test_registrations(arguments, error, words):
         (lambda t: t.jacobian(GOOD[0]), ValueError, "like has 2 dimensions"),
         (lambda t: t.displacement(GOOD, frame="mni"), ValueError, "frame 'mni'"),
         (lambda t: t.points([["a", 1, 2]]), TypeError, "xyz"),
+        (lambda t: freeflow.Image(freeflow.Image(GOOD, AFFINE)), TypeError, "array is an Image, which knows its place"),
+        (lambda t: freeflow.Image.channels([freeflow.Image(GOOD, AFFINE)]), TypeError, "array is a list of Images"),
         (lambda t: freeflow.Transform.affine(np.eye(3)), ValueError, "4x4"),
         (lambda t: freeflow.Transform.affine("LPS"), TypeError, "matrix_ras"),
         (lambda t: freeflow.Transform.field(np.zeros((4, 4, 4, 3)), affine_with(np.inf)), ValueError, "affine_ras has numbers"),

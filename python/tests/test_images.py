@@ -107,6 +107,11 @@ def test_nifti_as_nibabel_reads_it(tmp_path):
     qform_only.header.set_sform(None, 0)
     nibabel.save(qform_only, tmp_path / "q.nii")
     assert np.allclose(freeflow.Image.read(tmp_path / "q.nii").affine_ras, nibabel.load(tmp_path / "q.nii").affine, atol=1e-5)
+    both = nibabel.Nifti1Image(brain(0), turned)
+    both.header.set_qform(turned + np.outer([8, 0, 0, 0], [0, 0, 0, 1]), 1)
+    nibabel.save(both, tmp_path / "two.nii")
+    with pytest.warns(UserWarning, match="two.nii': qform and sform differ, and the sform counts here; .* up to 8 mm elsewhere"):
+        assert np.allclose(freeflow.Image.read(tmp_path / "two.nii").affine_ras, turned, atol=1e-5)
     back = freeflow.Image(brain(0), turned).to_nibabel()
     assert np.allclose(back.affine, turned) and np.array_equal(np.asanyarray(back.dataobj), brain(0))
 
@@ -389,6 +394,8 @@ def test_what_can_hardly_be_meant_is_said():
     metres = np.diag([1e-3, 1e-3, 1e-3, 1]) @ AFFINE
     sides = Side(freeflow.Image(brain(0), AFFINE), None, "fixed"), Side(freeflow.Image(brain(1), metres), None, "moving")
     assert Inputs(*sides).warnings == ["fixed is 80 mm long and moving 0.08: are the lengths of one in another unit?"]
+    with pytest.warns(UserWarning, match="are the lengths of one in another unit"), pytest.raises(freeflow.RegistrationError):
+        freeflow.register(freeflow.Image(brain(0), AFFINE), freeflow.Image(brain(1), metres), **given)
     with pytest.warns(UserWarning, match="init gives a displacement, so there is no linear stage"):
         start = freeflow.register(brain(0), brain(1), **given).transform
         freeflow.register(brain(0), brain(1), init=start, **given)

@@ -136,8 +136,19 @@ def test_labels_stored_as_floats_are_spoken_of(recwarn):
     given = freeflow.Image(labels(1).astype("f4"), AFFINE)
     transform.apply(given, interpolation="linear")
     assert not recwarn.list
-    with pytest.warns(UserWarning, match="image looks like labels, which linear interpolation mixes into others"):
-        transform.apply(given)
+    long = freeflow.Image(labels(1).astype("f8") * 10_000_019, AFFINE)  # beyond what every float holds
+    for image in (given, long):
+        with pytest.warns(UserWarning, match="image looks like labels, which linear interpolation mixes into others"):
+            transform.apply(image)
+
+
+@pytest.mark.parametrize("by", ["linear", "cubic", "nearest"])
+def test_infinite_voxels_count_as_outside(by):
+    array = brain(1)
+    array[12, 12, 12] = np.inf
+    with pytest.warns(UserWarning, match="image has infinite voxels, which count as outside"):
+        out = freeflow.Transform.identity().apply(freeflow.Image(array, AFFINE), interpolation=by).numpy()
+    assert np.isfinite(out).all() and np.allclose(out[:6], brain(1)[:6], atol=0.01)
 
 
 @pytest.mark.parametrize("kind, fill", [("u1", 255), (">i2", -7), ("i4", -(2**31)), ("u4", 2**32 - 1), ("i8", 2**40 + 1)])
@@ -228,6 +239,8 @@ def test_several_files_are_listed_as_for_ants(tmp_path):
     freeflow.Transform.affine(TURN).write(tmp_path / "0GenericAffine.mat")
     read = freeflow.Transform.read(tmp_path / "1Warp.nii.gz", tmp_path / "0GenericAffine.mat")
     assert np.abs(read.points(inner_points()) - expected_points(inner_points())).max() < 1e-5
+    with pytest.raises(ValueError, match="'.*0GenericAffine.mat' before '.*1Warp.nii.gz' leads nowhere"):
+        freeflow.Transform.read(tmp_path / "0GenericAffine.mat", tmp_path / "1Warp.nii.gz")
 
 
 def test_registration_starts_from_a_transform():
