@@ -48,19 +48,6 @@ Volume<float> thinned_fixed(Context& ctx, const Volume<float>& fixed, const Thin
   return {ctx, thin.grid, voxels};
 }
 
-/// The moving image on the fixed grid; where its mask does not count it has no value.
-Volume<float> thinned_moving(Context& ctx, const Volume<float>& moving, const Volume<float>& mask,
-                             const Transform& transform, const Thinned& thin) {
-  Volume<float> image = resample(ctx, moving, transform, thin.grid, Interpolation::linear, NAN);
-  if (mask.empty()) return image;
-  const std::vector<float> inside =
-      resample(ctx, mask, transform, thin.grid, Interpolation::nearest, 0).to_host(ctx);
-  std::vector<float> voxels = image.to_host(ctx);
-  for (std::size_t i = 0; i < voxels.size(); ++i)
-    if (!(inside[i] > 0.5F)) voxels[i] = NAN;
-  return {ctx, thin.grid, voxels};
-}
-
 std::optional<double> information(Context& ctx, const Volume<float>& fixed,
                                   const Volume<float>& warped) {
   SimilarityChoice choice;
@@ -87,10 +74,17 @@ Similarities similarities(Context& ctx, const Volume<float>& fixed, const Volume
                           const MasksOnHost& masks) {
   const Thinned thin(fixed.geometry(), 400'000);
   const Volume<float> still = thinned_fixed(ctx, fixed, thin, masks.fixed);
-  const Volume<float> mask =
-      masks.moving ? Volume<float>(ctx, moving.geometry(), *masks.moving) : Volume<float>();
+  Volume<float> masked;
+  if (masks.moving) {
+    std::vector<float> voxels = moving.to_host(ctx);
+    for (std::size_t i = 0; i < voxels.size(); ++i)
+      if (!((*masks.moving)[i] > 0.5F)) voxels[i] = NAN;
+    masked = {ctx, moving.geometry(), voxels};
+  }
+  const Volume<float>& seen = masks.moving ? masked : moving;
   const auto after = [&](const Transform& transform) {
-    return information(ctx, still, thinned_moving(ctx, moving, mask, transform, thin));
+    return information(ctx, still,
+                       resample(ctx, seen, transform, thin.grid, Interpolation::linear, NAN));
   };
   Similarities s{after(Transform()), {}, {}};
   const bool moved = !affine.isApprox(Eigen::Affine3d::Identity(), 1e-9);

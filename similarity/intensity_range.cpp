@@ -1,6 +1,8 @@
 #include <freeflow/similarity/intensity_range.h>
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string>
 
 #include <freeflow/similarity/intensity_range_body.h>
@@ -47,7 +49,9 @@ IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char
     throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
   const float high = FiniteRangeBody::value(s[0] - FiniteRangeBody::offset);
   const float low = FiniteRangeBody::value(FiniteRangeBody::offset - s[1]);
-  if (!(high > low))
+  // What rounding leaves of one value on a level that was averaged.
+  constexpr float rounding = 4 * std::numeric_limits<float>::epsilon();
+  if (!(high - low > rounding * std::max(std::abs(low), std::abs(high))))
     throw RegistrationError(std::string(what) + " is constant (" + std::to_string(low) +
                             " wherever it counts): there is nothing to align");
   if (!std::isfinite(high - low))

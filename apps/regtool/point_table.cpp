@@ -142,6 +142,16 @@ PointTable read_table(const std::string& path) {
   return table;
 }
 
+/// Of columns called i, j and k.
+bool count_voxels(const PointTable& table) {
+  const Cells names = split(table.names, table.separator);
+  for (std::size_t a = 0; a < 3; ++a) {
+    const std::string name = names.size() < 3 ? "" : bare(names[a]);
+    if (name != std::string(1, "ijk"[a]) && name != std::string(1, "IJK"[a])) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 PointTable read_points(const std::string& path, const std::string& frame) {
@@ -155,6 +165,8 @@ PointTable read_points(const std::string& path, const std::string& frame) {
                            (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
                            "; leave --frame out");
   if (table.points.empty()) fail_reading(path, "it holds no point");
+  if (table.frame != "voxel" && count_voxels(table))
+    fail_reading(path, "its columns i, j and k count voxels; add --frame voxel");
   return table;
 }
 

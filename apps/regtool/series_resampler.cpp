@@ -23,7 +23,6 @@ bool is_integer(StoredType type) {
 /// brain's at 3 mm): an image has noise. What is as the first voxel, or 0, is background and says
 /// nothing.
 bool looks_like_labels(const std::vector<float>& values, int row) {
-  constexpr float whole_beyond = 1 << 24;  // where every float is
   const float background = values.front();
   const auto counts = [&](float v) { return v != background && v != 0; };
   std::size_t pairs = 0, alike = 0;
@@ -31,7 +30,7 @@ bool looks_like_labels(const std::vector<float>& values, int row) {
   bool several = false;
   for (std::size_t i = 0; i + 1 < values.size(); ++i) {
     const float here = values[i], next = values[i + 1];
-    if (!(here == std::floor(here) && std::abs(here) < whole_beyond)) return false;  // NaN neither
+    if (!(here == std::floor(here) && std::isfinite(here))) return false;
     if (!counts(here) || !counts(next) || (i + 1) % std::size_t(row) == 0) continue;
     several = several || (one != background && here != one);
     one = here;
@@ -61,6 +60,8 @@ void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std:
   given << "--fill " << fill;
   require(!as_labels || fill == std::nearbyint(fill),
           given.str() + " is no label; give an integer");
+  require(as_labels || !std::isfinite(fill) || std::isfinite(float(fill)),
+          given.str() + " is beyond what a float holds; give another value");
   if (!is_integer(out.stored_type)) return;
   with_stored_type(out.stored_type, [&](auto one) {
     using Limits = std::numeric_limits<decltype(one)>;

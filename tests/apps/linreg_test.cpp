@@ -199,6 +199,9 @@ TEST_F(Linreg, RefusesUnusableCalls) {
   expect_refusal(run(linreg + images + " --init mirror.tfm"), "left and right");
   write("constant.nii.gz", {20, 20, 20}, [](const Eigen::Vector3d&) { return 7; });
   expect_refusal(run(linreg + " -f f.nii.gz -o out_ -m constant.nii.gz"), "constant", 1);
+  // levels of it are means, whose rounding is no content
+  write("constant.nii.gz", {96, 128, 60}, [](const Eigen::Vector3d&) { return 7; });
+  expect_refusal(run(linreg + " -f constant.nii.gz -o out_ -m m.nii.gz"), "constant", 1);
   std::filesystem::copy(folder / "m.nii.gz", folder / "w_Warped.nii.gz");
   expect_refusal(run(linreg + " -f f.nii.gz -m w_Warped.nii.gz -o w_"), "also an input");
 }

@@ -193,6 +193,9 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                    "line 1 has no three");
   }
+  text("in.csv", "i,j,k\n1,2,3\n");
+  expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
+                 "its columns i, j and k count voxels; add --frame voxel");
   for (const std::string names : {"label,px,py,pz", "x,y,depth", "points of the left lobe"}) {
     text("in.csv", names + "\n1,2,3,4\n");
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),

@@ -170,7 +170,11 @@ TEST_F(Regtool, WarnsWhereLabelsAreInterpolatedAsAnImageIs) {
   for (int i = 0; i < n.x * n.y * n.z; ++i)
     labels.labels.push_back(i % n.x < 4 ? 0 : i % n.x < 15 ? 17 : 53);
   write_labels((folder / "two.nii.gz").string(), labels, 1);
-  for (std::uint64_t& label : labels.labels) label = label == 53 ? 17 : label;
+  labels.stored_type = StoredType::int32;
+  for (std::uint64_t& label : labels.labels) label *= 10'000'019;  // beyond what every float holds
+  write_labels((folder / "long.nii.gz").string(), labels, 1);
+  labels.stored_type = StoredType::uint8;
+  for (std::uint64_t& label : labels.labels) label = label > 0 ? 17 : 0;
   write_labels((folder / "one.nii.gz").string(), labels, 1);
   const auto said = [&](const std::string& input, const std::string& how) {
     const auto done = run(regtool + " apply -r f.nii.gz -o there.nii.gz -i " + input + how + forth);
@@ -179,6 +183,7 @@ TEST_F(Regtool, WarnsWhereLabelsAreInterpolatedAsAnImageIs) {
   };
   EXPECT_TRUE(said("two.nii.gz", ""));
   EXPECT_TRUE(said("two.nii.gz", " --interpolation cubic"));
+  EXPECT_TRUE(said("long.nii.gz", ""));
   EXPECT_FALSE(said("two.nii.gz", " --interpolation labels"));
   EXPECT_FALSE(said("two.nii.gz", " --interpolation nearest"));
   EXPECT_FALSE(said("one.nii.gz", "")) << "a mask, whose border is half way";

@@ -225,6 +225,16 @@ TEST_F(Pictured, SimilarityIsOfWhatCountsOfTheMovingImage) {
   ASSERT_TRUE(inside);
   EXPECT_GT(*inside, *beside(1, {}) + 0.2);
   EXPECT_EQ(inside, beside(2, {nullptr, &half}));
+  Eigen::Affine3d between = identity;  // voxels, whose neighbours do not count
+  between.translation() = grid.direction * (0.3 * grid.spacing);
+  const auto shifted = [&](unsigned seed) {
+    const std::vector<float> other = test::random_values(voxels.size(), seed, -9, 9);
+    std::vector<float> moving = voxels;
+    for (std::size_t i = 0; i < moving.size(); ++i)
+      if (half[i] == 0) moving[i] = other[i];
+    return similarities(cpu, image, {cpu, grid, moving}, between, nullptr, {nullptr, &half}).affine;
+  };
+  EXPECT_EQ(shifted(1), shifted(2));
 }
 
 TEST(VerdictOf, LengthsHaveTheDigitsThatSmallVoxelsNeed) {
