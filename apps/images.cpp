@@ -219,17 +219,6 @@ bool changes(const IntensityOptions& o) {
   return o.background || o.clip || o.measured || o.cut_out;
 }
 
-}  // namespace
-
-std::optional<HostImage> changed(const InputImage& image) {
-  if (!changes(image.intensities)) return std::nullopt;
-  HostImage copy = image.voxels;
-  prepare_intensities(copy, image.intensities);
-  return copy;
-}
-
-namespace {
-
 std::vector<Volume<float>> to_register(Context& ctx, const std::vector<InputImage>& channels) {
   std::vector<Volume<float>> volumes;
   for (const InputImage& channel : channels) {
@@ -240,6 +229,13 @@ std::vector<Volume<float>> to_register(Context& ctx, const std::vector<InputImag
 }
 
 }  // namespace
+
+std::optional<HostImage> changed(const InputImage& image) {
+  if (!changes(image.intensities)) return std::nullopt;
+  HostImage copy = image.voxels;
+  prepare_intensities(copy, image.intensities);
+  return copy;
+}
 
 DeviceImage::DeviceImage(Context& ctx, const std::vector<InputImage>& channels,
                          const std::optional<HostImage>& mask, const char* what)

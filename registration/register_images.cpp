@@ -87,8 +87,8 @@ int first_level_of(const StartRecord& start, const Geometry& fixed, int levels) 
   return std::max(0, levels - enough);
 }
 
-/// Where there is but one level of few voxels above the finest, self-similarity reaches across a
-/// third of the object on it, so that what the finest level compares by serves both.
+/// Where no level above the finest has voxels enough, self-similarity reaches across a third of the
+/// object on them, so that what the finest level compares by serves all.
 void leave_out_levels(const Geometry& worked_on, LevelOptions& model) {
   const int first = first_trusted_level(worked_on, model.levels);
   model.first_level = std::max(model.first_level, first);

@@ -29,7 +29,7 @@ double level_mm(const Geometry& geometry, int level, int levels) {
   return geometry.spacing.minCoeff() * double(1 << (levels - 1 - level));
 }
 
-constexpr int few = 33;
+constexpr int voxels_enough = 33;
 
 /// Whether two axes of a level have so many voxels.
 bool has_long_axes(const Geometry& fixed, const Factors& factors, int voxels) {
@@ -50,14 +50,14 @@ std::vector<Factors> pyramid_factors(const Geometry& geometry, int levels) {
 
 int first_trusted_level(const Geometry& fixed, int levels) {
   const std::vector<Factors> factors = pyramid_factors(fixed, levels);
-  for (const int fewest_voxels : {few, 24, 15})
+  for (const int fewest_voxels : {voxels_enough, 24, 15})
     for (int level = 0; level + 1 < levels; ++level)
       if (has_long_axes(fixed, factors[level], fewest_voxels)) return level;
   return levels - 1;
 }
 
 bool has_few_voxels(const Geometry& fixed, int level, int levels) {
-  return !has_long_axes(fixed, pyramid_factors(fixed, levels)[level], few);
+  return !has_long_axes(fixed, pyramid_factors(fixed, levels)[level], voxels_enough);
 }
 
 std::vector<Factors> moving_pyramid_factors(const Geometry& moving, const Geometry& fixed,

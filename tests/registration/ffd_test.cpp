@@ -306,11 +306,11 @@ TEST_P(Ffd, IterationsForEachLevelLeaveNoneOut) {
 
 TEST_P(Ffd, ALevelOfFewVoxelsIsComparedAsTheFinest) {
   const Geometry g = plain_geometry({40, 36, 20});  // and 20x18x10 before it
-  const Volume<float> fixed = sample_world(
-                          ctx, g, [&](const Eigen::Vector3d&p) { return texture(p - g.center()); }),
-                      moving = sample_world(ctx, g, [&](const Eigen::Vector3d&p) {
-                        return texture(p - g.center() + Eigen::Vector3d(1.5, 0.5, -1));
-                      });
+  const auto image = [&](const Eigen::Vector3d& shift) {
+    return sample_world(ctx, g,
+                        [&](const Eigen::Vector3d& p) { return texture(p - g.center() + shift); });
+  };
+  const Volume<float> fixed = image({0, 0, 0}), moving = image({1.5, 0.5, -1});
   FfdOptions automatic;
   automatic.similarity.kind = SimilarityKind::automatic;
   automatic.iterations = {4};

@@ -9,14 +9,6 @@ namespace masks_test {
 
 using namespace test;
 
-template <class Options>
-Options two_levels() {
-  Options o;
-  o.levels = 2;
-  o.iterations = {20, 4};
-  return o;
-}
-
 class MaskedImages : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(MaskedImages);
 

@@ -14,14 +14,6 @@ namespace {
 
 using namespace test;
 
-template <class Options>
-Options quick() {
-  Options o;
-  o.levels = 2;
-  o.iterations = {20, 4};
-  return o;
-}
-
 class Images : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(Images);
 
@@ -29,8 +21,8 @@ TEST_P(Images, ThePipelineIsTheLinearStageAndThenTheModel) {
   const Phantom p = turned_phantom();
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
   for (NonrigidModel model :
-       {NonrigidModel(quick<FlowOptions>()), NonrigidModel(quick<FfdOptions>()),
-        NonrigidModel(quick<FluidOptions>()), NonrigidModel(quick<DemonsOptions>())}) {
+       {NonrigidModel(two_levels<FlowOptions>()), NonrigidModel(two_levels<FfdOptions>()),
+        NonrigidModel(two_levels<FluidOptions>()), NonrigidModel(two_levels<DemonsOptions>())}) {
     SCOPED_TRACE(model.index());
     const RegistrationResult r = register_images(ctx, f, m, {model, LinearModel::rigid});
     ASSERT_TRUE(r.linear.has_value());
@@ -79,7 +71,7 @@ TEST_P(Images, PreparedImagesGiveTheSameBitsAndAreNotPreparedAgain) {
   Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
   const Volume<float> mask(ctx, p.fixed,
                            voxelwise(p.fixed.extent, [&](int x, int, int) { return x > 3; }));
-  const RegistrationOptions o{quick<FlowOptions>(), LinearModel::affine};
+  const RegistrationOptions o{two_levels<FlowOptions>(), LinearModel::affine};
   const std::vector<float> expected =
       register_images(ctx, f, m, o, {&mask, nullptr}).displacement.to_host(ctx);
   PreparedImage fixed(f.lend(), mask.lend()), moving(std::move(m));
@@ -157,8 +149,8 @@ TEST_P(Images, ImagesStoredOtherwiseGiveTheSameDeformation) {
   const Geometry fixed = stored_otherwise(p.fixed, p.f, f),
                  moving = stored_otherwise(p.moving, p.m, m);
   for (const RegistrationOptions& o :
-       {RegistrationOptions{quick<FlowOptions>(), LinearModel::rigid},
-        RegistrationOptions{quick<FfdOptions>(), LinearModel::rigid}}) {
+       {RegistrationOptions{two_levels<FlowOptions>(), LinearModel::rigid},
+        RegistrationOptions{two_levels<FfdOptions>(), LinearModel::rigid}}) {
     const RegistrationResult plain = register_images(ctx, Volume<float>(ctx, p.fixed, p.f),
                                                      Volume<float>(ctx, p.moving, p.m), o),
                              other = register_images(ctx, Volume<float>(ctx, fixed, f),
@@ -211,8 +203,8 @@ TEST_P(Images, TheUnitsOfSpaceAndIntensitiesDoNotMatter) {
     std::ranges::transform(v, out.begin(), [&](float x) { return float(by * x + plus); });
     return out;
   };
-  for (const RegistrationOptions& o :
-       {RegistrationOptions{quick<FlowOptions>()}, RegistrationOptions{quick<FfdOptions>()}}) {
+  for (const RegistrationOptions& o : {RegistrationOptions{two_levels<FlowOptions>()},
+                                       RegistrationOptions{two_levels<FfdOptions>()}}) {
     const auto result = [&](double space, double by, double plus) {
       return register_images(ctx, Volume<float>(ctx, scaled(p.fixed, space), of(p.f, by, plus)),
                              Volume<float>(ctx, scaled(p.moving, space), of(p.m, by, plus)), o);
@@ -243,15 +235,15 @@ TEST_P(Images, AnInverseThatIsAddedLaterHasTheSameBits) {
   std::vector<float> turned;
   const Geometry otherwise = stored_otherwise(p.fixed, p.f, turned);
   const Volume<float> f(ctx, p.fixed, p.f), same(ctx, otherwise, turned), m(ctx, p.moving, p.m);
-  FlowOptions flow = quick<FlowOptions>();
+  FlowOptions flow = two_levels<FlowOptions>();
   flow.levels = 1;
   flow.iterations = {3};
-  DemonsOptions demons = quick<DemonsOptions>();
+  DemonsOptions demons = two_levels<DemonsOptions>();
   demons.levels = 1;
   demons.iterations = {3};
   for (const NonrigidModel& model :
        {NonrigidModel(flow), NonrigidModel(symmetric(flow)), NonrigidModel(demons),
-        NonrigidModel(symmetric(demons)), NonrigidModel(quick<FfdOptions>())})
+        NonrigidModel(symmetric(demons)), NonrigidModel(two_levels<FfdOptions>())})
     for (const Volume<float>* fixed : {&f, &same}) {
       SCOPED_TRACE(model.index());
       RegistrationOptions o{model, std::nullopt, StartKind::none};
@@ -289,7 +281,7 @@ TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
     Context fresh(GetParam());
     const Volume<float> f(fresh, p.fixed, p.f), m(fresh, p.moving, p.m);
     const Volume<float> all(fresh, p.fixed, std::vector<float>(p.f.size(), 1));
-    FlowOptions flow = quick<FlowOptions>();
+    FlowOptions flow = two_levels<FlowOptions>();
     flow.with_inverse = true;
     const RegistrationOptions o{flow, LinearModel::affine};
     register_images(fresh, f, m, o, {masked ? &all : nullptr, nullptr});
@@ -331,7 +323,7 @@ TEST_P(Images, ImagesOfAnotherDeviceAreRefused) {
   EXPECT_THROW(register_images(ctx, here, here, {}, {&there, nullptr}), InvalidArgument);
   EXPECT_THROW(register_linear(ctx, here, there), InvalidArgument);
   const DisplacementField u(other, p.fixed);
-  FfdOptions ffd = quick<FfdOptions>();
+  FfdOptions ffd = two_levels<FfdOptions>();
   ffd.initial_displacement = &u;
   EXPECT_THROW(register_ffd(ctx, here, here, ffd), InvalidArgument);
   EXPECT_THROW(
@@ -351,7 +343,8 @@ TEST_P(Images, SeveralContextsOnSeveralThreadsGiveWhatOneGives) {
     const Volume<float> f(own, p.fixed, p.f), m(own, p.moving, p.m);
     return register_images(own, f, m, {std::move(model), std::nullopt}).displacement.to_host(own);
   };
-  const NonrigidModel models[] = {quick<FlowOptions>(), quick<FfdOptions>(), quick<FluidOptions>()};
+  const NonrigidModel models[] = {two_levels<FlowOptions>(), two_levels<FfdOptions>(),
+                                  two_levels<FluidOptions>()};
   std::vector<std::vector<float>> expected, found(std::size(models));
   for (const NonrigidModel& model : models) expected.push_back(registered(model));
   std::vector<std::thread> threads;
@@ -373,7 +366,7 @@ struct StopAt : Observer {
 TEST_P(Images, StopsInEveryStage) {
   const Phantom p = usual_phantom(false);
   const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
-  FlowOptions flow = quick<FlowOptions>();
+  FlowOptions flow = two_levels<FlowOptions>();
   flow.with_inverse = true;
   for (const Stage stage : {Stage::linear, Stage::start, Stage::nonrigid, Stage::inverse}) {
     StopAt observer(stage);

@@ -42,6 +42,15 @@ inline Phantom turned_phantom(double angle = 0.35) {
   return p;
 }
 
+/// Options of a short run.
+template <class Options>
+Options two_levels() {
+  Options o;
+  o.levels = 2;
+  o.iterations = {20, 4};
+  return o;
+}
+
 /// Carries the moving image far away, and the start with it.
 template <class Options>
 void move_away(Phantom& p, Options& options) {
