@@ -152,7 +152,7 @@ Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::str
                                             const Cohort::Own& own, const LinearOptions& options,
                                             int pass) {
   PreparedImage moving = prepared(load(ctx_, own.subject, 0), "the subject");
-  StopObserver stop(observer_);
+  StopObserver stop([this] { return observer_.stop_requested(); });
   Eigen::Affine3d map = register_linear(ctx_, fixed, moving, options, &stop).affine;
   try {
     affine_logarithm(map);

@@ -16,16 +16,6 @@
 
 namespace freeflow {
 
-/// Hands the wish to stop on to a registration.
-class StopObserver : public Observer {
- public:
-  explicit StopObserver(AtlasObserver& observer) : observer_(observer) {}
-  bool stop_requested() override { return observer_.stop_requested(); }
-
- private:
-  AtlasObserver& observer_;
-};
-
 class TemplateBuilder {
  public:
   TemplateBuilder(Context& ctx, std::vector<AtlasSubject> subjects, const AtlasOptions& options,

@@ -84,7 +84,7 @@ DisplacementField TemplateBuilder::registered(const Position& p, PreparedImage& 
     PreparedImage moving(std::move(loaded.channels), std::move(loaded.mask), "the subject");
     const DisplacementField start = deformation(k);
     const RegistrationOptions options{model_of(p, k, start), {}, StartKind::none, {}, true};
-    StopObserver stop(observer_);
+    StopObserver stop([this] { return observer_.stop_requested(); });
     RegistrationResult found = register_images(ctx_, fixed, moving, options, &stop);
     u = std::move(of_velocities_ ? found.velocity : found.displacement);
     state.field = pack_and_round(ctx_, u);

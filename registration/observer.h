@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <freeflow/core/cancelled.h>
@@ -52,6 +53,16 @@ class Observer {
   StopRequest stop_request() {
     return [this] { return stop_requested(); };
   }
+};
+
+/// Tells nobody; hands on the wish to stop.
+class StopObserver : public Observer {
+ public:
+  explicit StopObserver(StopRequest stop) : stop_(std::move(stop)) {}
+  bool stop_requested() override { return stop_(); }
+
+ private:
+  StopRequest stop_;
 };
 
 }  // namespace freeflow

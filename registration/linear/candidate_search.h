@@ -17,6 +17,7 @@ struct LinearCandidate {
   double cost = 0;
   double overlap = 0;         ///< where a CandidateSearch scored it
   bool by_structure = false;  ///< local correlation led it where the measure went astray
+  double least_overlap = 0;   ///< of its descent, where it is allowed less than the guard does
 };
 
 /// What a search asks for.

@@ -24,16 +24,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Tells nobody, and stops where another asks it to.
-class StopsAsAsked : public Observer {
- public:
-  explicit StopsAsAsked(Observer& other) : other_(other) {}
-  bool stop_requested() override { return other_.stop_requested(); }
-
- private:
-  Observer& other_;
-};
-
 /// Runs one registration: what its levels share.
 class LinearRun {
  public:
@@ -116,8 +106,11 @@ class LinearRun {
                             {nullptr, finest.fixed.extent()});
   }
 
-  bool rigid() const { return options_.model == LinearModel::rigid; }
+  double smallest_overlap(const LinearCandidate& c) const {
+    return c.least_overlap > 0 ? c.least_overlap : guard_.smallest();
+  }
 
+  bool rigid() const { return options_.model == LinearModel::rigid; }
   /// What the searches of all rotations find on the coarsest level, and FLIRT's perturbations on
   /// the second.
   void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start,
@@ -127,6 +120,8 @@ class LinearRun {
       constexpr int wanted = 3;
       for (const LinearCandidate& c : search_rotations(ctx_, setting, start, wanted))
         candidates.push_back(c);
+      // Parts of two views may overlap less than they could.
+      if (!guard_.accepts(start)) candidates[0].least_overlap = guard_.smallest_from(start);
     }
     if (options_.search == LinearSearch::flirt) {
       constexpr int wanted = 3;
@@ -200,25 +195,32 @@ class LinearRun {
     return all[most_alike(all, levels_.count() - 1, record)];
   }
 
-  /// The best `least`. Of the automatic search also all that few parameters on coarse voxels do not
-  /// tell from the best; the one that shares most structure; and where all of these are turned far,
-  /// the best of those that are not.
+  /// The best `least`; what overlaps less than the guard asks does not count there, for in a small
+  /// part the measure looks better, but has the first level to itself. Of the automatic search also
+  /// all that few parameters on coarse voxels do not tell from the best; the one that shares most
+  /// structure; and where all of these are turned far, the best of those that are not.
   std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
                                                 const Eigen::Affine3d& start, int l,
                                                 std::size_t least, LevelRecord& record) {
     constexpr double as_good = 0.01;  // of the measure's range
     const bool automatic = options_.search == LinearSearch::automatic;
     const std::vector<LinearCandidate> all = apart(candidates);
-    const double enough = all[0].cost + as_good * similarity_.measure().range();
+    if (all.size() == 1) return all;
     std::vector<bool> goes_on(all.size());
-    for (std::size_t i = 0; i < all.size(); ++i)
-      goes_on[i] = i < least || (automatic && all[i].cost < enough);
-    if (automatic && all.size() > 1) {
+    double enough = -INFINITY;
+    std::size_t better = 0;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      goes_on[i] = l == 0;
+      if (all[i].least_overlap > 0) continue;
+      if (better == 0) enough = all[i].cost + as_good * similarity_.measure().range();
+      goes_on[i] = better++ < least || (automatic && all[i].cost < enough);
+    }
+    if (automatic) {
       goes_on[most_alike(all, l, record)] = true;
       std::optional<std::size_t> as_given;
       bool any = false;
       for (std::size_t i = 0; i < all.size(); ++i) {
-        if (angle_between(all[i].world, start) >= far_turned) continue;
+        if (all[i].least_overlap > 0 || angle_between(all[i].world, start) >= far_turned) continue;
         if (!as_given) as_given = i;
         any = any || goes_on[i];
       }
@@ -248,7 +250,7 @@ class LinearRun {
     if (after >= enough * before) return;
     Eigen::MatrixXd unknown;
     LevelRecord aside;  // of another measure, whose costs do not compare
-    StopsAsAsked silent(observer_);
+    StopObserver silent(observer_.stop_request());
     const int asked = structure.cost().evaluations();
     descend(otherwise, model, structure.cost(), l, iterations, unknown, aside, silent,
             candidate_is_alone);
@@ -268,7 +270,7 @@ class LinearRun {
     const LinearParameters parameters(model, levels_.fixed_content().center, radius,
                                       candidate.world,
                                       model == options_.model ? NotFree::dropped : NotFree::held);
-    const SmoothCost smooth = cost.of(parameters, guard_);
+    const SmoothCost smooth = cost.of(parameters, guard_, smallest_overlap(candidate));
     Eigen::VectorXd p = parameters.start();
     if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {
       QuasiNewtonOptions o;
@@ -297,6 +299,7 @@ class LinearRun {
                            : minimize_powell(plain, p, o, record, observer);
     }
     candidate.world = parameters.affine(p);
+    if (guard_.accepts(candidate.world)) candidate.least_overlap = 0;
   }
 
   /// The blocks decide, unless noise alone agrees with them: a third of the shared structure is
@@ -353,7 +356,8 @@ class LinearRun {
     o.smallest_mm *= levels_.unit_mm();
     const Eigen::Affine3d world = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
     const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
-    const double refined_cost = cost.of(parameters, guard_)(parameters.start(), nullptr);
+    const double refined_cost =
+        cost.of(parameters, guard_, smallest_overlap(found))(parameters.start(), nullptr);
     constexpr double enough = 2.0 / 3;
     SharedStructure& structure = structure_on(levels_.count() - 1);
     if (std::isfinite(refined_cost) &&

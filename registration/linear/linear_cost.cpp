@@ -22,13 +22,15 @@ double LinearCost::evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 
   return *cost;
 }
 
-SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard& guard) {
-  return [this, &parameters, &guard](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
+SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard& guard,
+                          double smallest_overlap) {
+  return [this, &parameters, &guard, smallest_overlap](const Eigen::VectorXd& p,
+                                                       Eigen::VectorXd* gradient) {
     const Eigen::Affine3d world = parameters.affine(p);
     constexpr double most = 3;  // beyond, the transform has run away from the images
     const double determinant = world.linear().determinant();
     if (!(determinant < most * most * most && determinant > 1 / (most * most * most)) ||
-        !guard.accepts(world))
+        guard.overlap(world) < smallest_overlap)
       return double(INFINITY);
     if (!gradient) return evaluate(world);
     Eigen::Matrix<double, 3, 4> by_world;

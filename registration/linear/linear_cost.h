@@ -22,9 +22,10 @@ class LinearCost {
   /// Cost of a world transform, and its derivative with respect to the 3x4 matrix unless null.
   /// Waits once.
   double evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient = nullptr);
-  /// The same as a function of parameters; infinite where the guard refuses and where the volume
-  /// changes more than 27-fold.
-  SmoothCost of(const LinearParameters& parameters, const OverlapGuard& guard);
+  /// The same as a function of parameters; infinite where the overlap is below the smallest and
+  /// where the volume changes more than 27-fold.
+  SmoothCost of(const LinearParameters& parameters, const OverlapGuard& guard,
+                double smallest_overlap);
   /// The Gauss-Newton curvature at p where the cost is; only for the sum of squared differences of
   /// one channel.
   std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> ssd_curvature_of(

@@ -21,6 +21,8 @@ class OverlapGuard {
   /// Raises what is known to be possible.
   void allow_for(double overlap) { best_ = best_ < overlap ? overlap : best_; }
   double smallest() const { return share * best_; }
+  /// Of a descent from there, whatever else is possible.
+  double smallest_from(const Eigen::Affine3d& world) const { return share * overlap(world); }
   /// Volume that was measured of the moving image, in parts of the fixed one's.
   double measured_ratio() const { return measured_ratio_; }
   /// Whether most of the moving image's grid has no value.

@@ -249,6 +249,48 @@ TEST_F(RealData, ASlabThatLiesElsewhereIsFound) {
   EXPECT_LT(sum / count, 4) << "73 mm by the search about the centres alone";
 }
 
+/// The slices `first` to `last` along an axis of the grid.
+HostImage slices(const HostImage& image, int axis, int first, int last) {
+  HostImage part;
+  part.geometry = image.geometry;
+  part.geometry.origin += image.geometry.direction.col(axis) * image.geometry.spacing[axis] * first;
+  Extent& n = part.geometry.extent;
+  (axis == 0 ? n.x : axis == 1 ? n.y : n.z) = last - first + 1;
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        const int at[] = {x + (axis == 0) * first, y + (axis == 1) * first,
+                          z + (axis == 2) * first};
+        part.voxels.push_back(image.voxels[image.geometry.extent.offset(at[0], at[1], at[2])]);
+      }
+  return part;
+}
+
+/// Two fields of view that end within the brain share less of it than wrong poses would let them.
+TEST_F(RealData, PartsOfTwoBrainsAreFoundFromWhereTheyLie) {
+  const std::filesystem::path dir = data / "brain_oasis_native";
+  const auto file = [&](const char* name) { return "'" + (dir / name).string() + "' "; };
+  const HostImage whole_fixed = read_image((dir / "0001_norm.nii.gz").string()),
+                  whole_moving = read_image((dir / "0002_norm.nii.gz").string());
+  const auto dice = [&](const HostImage& fixed, const HostImage& moving) {
+    write_image((folder / "f.nii").string(), fixed.geometry, fixed.voxels, StoredType::uint8, 1);
+    write_image((folder / "m.nii").string(), moving.geometry, moving.voxels, StoredType::uint8, 1);
+    const Outcome o = run(program_path("linreg") + " -f f.nii -m m.nii -o l_ --outputs report");
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(run(program_path("regtool") + " measure --fixed-labels " + file("0001_aseg.nii.gz") +
+                  "--moving-labels " + file("0002_aseg.nii.gz") +
+                  "-t l_0GenericAffine.mat -o scores.json")
+                  .status,
+              0);
+    return nlohmann::json::parse(slurp(folder / "scores.json"))["labels"]["mean_dice"]
+        .get<double>();
+  };
+  EXPECT_GT(dice(slices(whole_fixed, 0, 79, 180), slices(whole_moving, 1, 92, 170)), 0.35)
+      << "0.01 where the start has no descent of its own";
+  EXPECT_GT(dice(slices(whole_fixed, 1, 91, 194), slices(whole_moving, 2, 26, 116)), 0.35)
+      << "0.02 where it has none beyond the first level";
+}
+
 /// Of the second head its brain alone counts, and what surrounds it in the first one has no say.
 TEST_F(RealData, ABrainIsNotStretchedOverAHead) {
   const std::filesystem::path dir = data / "brain_oasis_native";

@@ -352,7 +352,7 @@ TEST_P(Linear, TheGradientIsThatOfTheCost) {
     Eigen::Affine3d start = Eigen::Affine3d::Identity();
     start.translation() = p.truth.translation() + Eigen::Vector3d(0.7, -0.6, 0.4);
     const LinearParameters parameters(LinearModel::affine, {1, 2, 3}, 25, start);
-    const SmoothCost smooth = cost.of(parameters, guard);
+    const SmoothCost smooth = cost.of(parameters, guard, guard.smallest());
     const Eigen::VectorXd& q = parameters.start();
     Eigen::VectorXd gradient, none;
     smooth(q, &gradient);
@@ -380,7 +380,7 @@ TEST_P(Linear, GaussNewtonCurvatureIsThatOfASmallChange) {
   ssd.prepare(ctx, {f, m, index_map(f.geometry(), Eigen::Affine3d::Identity(), m.geometry())});
   LinearCost cost(ctx, ssd, f, m);
   const OverlapGuard guard(ctx, f, m);
-  const SmoothCost smooth = cost.of(parameters, guard);
+  const SmoothCost smooth = cost.of(parameters, guard, guard.smallest());
   for (int i = 0; i < parameters.count(); ++i) {
     Eigen::VectorXd q = parameters.start();
     q[i] += 0.3;
