@@ -22,15 +22,17 @@ struct BlockRefinementOptions {
   LinearModel model = LinearModel::affine;
   Eigen::Vector3d center = Eigen::Vector3d::Zero();
   double radius_mm = 80;
-  double agreement_mm = 1;    ///< matches nearer than this agree with the transform
-  int rounds = 10;            ///< of matching and fitting, at most
+  double agreement_mm = 1;  ///< matches nearer than this agree with the transform
+  int rounds = 10;          ///< of matching and fitting, at most; four times as many where the last
+                            ///< one moves the object's edge by more than agreement_mm
   double smallest_mm = 0.05;  ///< of a head: ends when the object's edge moves less
 };
 
 /// Matches and fits in turn, the blocks of all channels together, unless half of the blocks agree
-/// with the start: a measure of the whole is more precise then. Half a step each time. The start is
-/// also kept where fewer blocks agree in the end than with it: such blocks (PET, noise) do not know
-/// better. Counts the rounds in record.evaluations. Throws Cancelled when the observer asks.
+/// with the start: a measure of the whole is more precise then. Half a step each time; of a run
+/// that does not settle the mean of its second half. The start is also kept where fewer blocks
+/// agree in the end than with it: such blocks (PET, noise) do not know better. Counts the rounds in
+/// record.evaluations. Throws Cancelled when the observer asks.
 Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
                                  const Eigen::Affine3d& start,
                                  const BlockRefinementOptions& options, LevelRecord& record,

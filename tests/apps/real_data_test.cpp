@@ -249,6 +249,26 @@ TEST_F(RealData, ASlabThatLiesElsewhereIsFound) {
   EXPECT_LT(sum / count, 4) << "73 mm by the search about the centres alone";
 }
 
+/// Of lungs of two people few blocks match, and what is fitted to them does not settle.
+TEST_F(RealData, OneVoxelDoesNotDecideWhereLungsLie) {
+  const std::filesystem::path dir = data / "lung_proton";
+  const auto file = [&](const char* name) { return "'" + (dir / name).string() + "' "; };
+  HostImage moving = read_image((dir / "0006_h1.nii.gz").string());
+  moving.voxels[moving.geometry.extent.offset(27, 33, 20)] += 3;
+  write_image((folder / "m.nii").string(), moving.geometry, moving.voxels, StoredType::int16, 1);
+  const Outcome o = run(program_path("linreg") + " -f " + file("0004_h1.nii.gz") +
+                        "-m m.nii -o l_ --outputs report");
+  ASSERT_EQ(o.status, 0) << o.err;
+  ASSERT_EQ(
+      run(program_path("regtool") + " measure --fixed-labels " + file("0004_lobes.nii.gz") +
+          "--moving-labels " + file("0006_lobes.nii.gz") + "-t l_0GenericAffine.mat -o scores.json")
+          .status,
+      0);
+  const auto scores = nlohmann::json::parse(slurp(folder / "scores.json"));
+  EXPECT_GT(scores["labels"]["mean_dice"].get<double>(), 0.79)
+      << "0.68 by the last of ten rounds; 0.82 without the change";
+}
+
 /// The slices `first` to `last` along an axis of the grid.
 HostImage slices(const HostImage& image, int axis, int first, int last) {
   HostImage part;
