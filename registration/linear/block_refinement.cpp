@@ -21,7 +21,7 @@ double agreement(const std::vector<PointMatch>& matches, double agreement_mm) {
 
 }  // namespace
 
-Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
+BlockRefinement refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
                                  const Eigen::Affine3d& start,
                                  const BlockRefinementOptions& options, LevelRecord& record,
                                  Observer& observer) {
@@ -48,7 +48,7 @@ Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channe
       channel.blocks.match(ctx, world, channel.weight, matches);
     agreed = agreement(matches, options.agreement_mm);
     if (round == 0) agreed_before = agreed;
-    if (agreed_before >= 0.5) return start;
+    if (agreed_before >= 0.5) return {start};
     const Eigen::Affine3d fitted = fit_trimmed(matches, options.model, options.center,
                                                options.radius_mm, world, share, ctx.threads());
     const Eigen::Affine3d next = in_model(step * fitted.matrix() + (1 - step) * world.matrix());
@@ -62,8 +62,8 @@ Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channe
     sum += world.matrix();
     if (round + 1 == rounds) world = in_model(sum / (rounds - rounds / 2));
   }
-  if (agreed < (1 - noticeable_loss) * agreed_before) return start;
-  return world;
+  if (agreed < (1 - noticeable_loss) * agreed_before) return {start};
+  return {world, rounds == options.rounds};
 }
 
 }  // namespace freeflow

@@ -28,12 +28,17 @@ struct BlockRefinementOptions {
   double smallest_mm = 0.05;  ///< of a head: ends when the object's edge moves less
 };
 
+struct BlockRefinement {
+  Eigen::Affine3d world;
+  bool settled = true;  ///< otherwise a mean over rounds that wandered
+};
+
 /// Matches and fits in turn, the blocks of all channels together, unless half of the blocks agree
 /// with the start: a measure of the whole is more precise then. Half a step each time; of a run
 /// that does not settle the mean of its second half. The start is also kept where fewer blocks
 /// agree in the end than with it: such blocks (PET, noise) do not know better. Counts the rounds in
 /// record.evaluations. Throws Cancelled when the observer asks.
-Eigen::Affine3d refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
+BlockRefinement refine_by_blocks(Context& ctx, std::vector<BlockChannel>& channels,
                                  const Eigen::Affine3d& start,
                                  const BlockRefinementOptions& options, LevelRecord& record,
                                  Observer& observer);

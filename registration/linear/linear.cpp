@@ -157,6 +157,9 @@ class LinearRun {
     if (last) candidates = {chosen(candidates, record)};
   }
 
+  /// What the measure does not tell apart.
+  double hardly_any() { return 0.01 * similarity_.measure().range(); }
+
   /// What is not told apart counts once, the better of the two.
   std::vector<LinearCandidate> apart(const std::vector<LinearCandidate>& candidates) const {
     return distinct(candidates, levels_.fixed_content().center, 8, 2 * levels_.spacing_mm(0),
@@ -202,7 +205,6 @@ class LinearRun {
   std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
                                                 const Eigen::Affine3d& start, int l,
                                                 std::size_t least, LevelRecord& record) {
-    constexpr double as_good = 0.01;  // of the measure's range
     const bool automatic = options_.search == LinearSearch::automatic;
     const std::vector<LinearCandidate> all = apart(candidates);
     if (all.size() == 1) return all;
@@ -212,7 +214,7 @@ class LinearRun {
     for (std::size_t i = 0; i < all.size(); ++i) {
       goes_on[i] = l == 0;
       if (all[i].least_overlap > 0) continue;
-      if (better == 0) enough = all[i].cost + as_good * similarity_.measure().range();
+      if (better == 0) enough = all[i].cost + hardly_any();
       goes_on[i] = better++ < least || (automatic && all[i].cost < enough);
     }
     if (automatic) {
@@ -303,7 +305,8 @@ class LinearRun {
   }
 
   /// The blocks decide, unless noise alone agrees with them: a third of the shared structure is
-  /// lost. Nor where the start is to be kept and the measure prefers it.
+  /// lost; where they do not settle, any of it, or the measure knows better. Nor where the start is
+  /// to be kept and the measure prefers it.
   void finish(LinearCandidate& found, const Eigen::Affine3d& start, LinearCost& cost,
               LinearResult& result, LevelRecord& record) {
     result.cost_before = cost.evaluate(start);
@@ -354,13 +357,14 @@ class LinearRun {
     o.radius_mm = content.radius_mm;
     o.agreement_mm = finest.fixed.geometry().spacing.minCoeff();
     o.smallest_mm *= levels_.unit_mm();
-    const Eigen::Affine3d world = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
+    const auto [world, settled] = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
     const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
     const double refined_cost =
         cost.of(parameters, guard_, smallest_overlap(found))(parameters.start(), nullptr);
-    constexpr double enough = 2.0 / 3;
+    const bool worse = !found.by_structure && refined_cost > found.cost + hardly_any();
+    const double enough = settled ? 2.0 / 3 : 0.98;
     SharedStructure& structure = structure_on(levels_.count() - 1);
-    if (std::isfinite(refined_cost) &&
+    if (std::isfinite(refined_cost) && (settled || !worse) &&
         structure.share(world) >= enough * structure.share(found.world))
       found = {world, refined_cost};
   }
