@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include <freeflow/registration/linear/block_refinement.h>
 #include <freeflow/registration/linear/linear.h>
 #include <freeflow/registration/linear/trimmed_fit.h>
 
@@ -151,6 +152,38 @@ TEST_P(Blocks, FlatOrThinOrEmptyImagesHaveNone) {
 }
 
 // Two people's heads: by itself a search ends with blocks, but not on slices of 8 mm.
+TEST_P(Blocks, ThatDoNotSettleEndInTheMeanOfManyRounds) {
+  const Extent n{28, 28, 28};
+  const auto refine = [&](const std::vector<float>& fixed, const std::vector<float>& moving,
+                          LevelRecord& record) {
+    const Volume<float> f(ctx, plain(n), fixed), m(ctx, plain(n), moving);
+    std::vector<BlockChannel> channels;
+    channels.push_back({{ctx, f, m}, 1});
+    BlockRefinementOptions o;
+    o.center = f.geometry().index_to_world() * Eigen::Vector3d(13.5, 13.5, 13.5);
+    o.radius_mm = 28;
+    o.agreement_mm = 1.5;
+    Observer silent;
+    return refine_by_blocks(ctx, channels, Eigen::Affine3d::Identity(), o, record, silent);
+  };
+  LevelRecord settles, wanders;
+  const Eigen::Vector3d shift(2, -2, 2);  // voxels
+  const BlockRefinement found = refine(textured(n, {}), textured(n, shift), settles);
+  EXPECT_TRUE(found.settled);
+  EXPECT_LE(settles.evaluations, 10);
+  const Eigen::Vector3d far = found.world.translation() - plain(n).spacing.cwiseProduct(shift);
+  EXPECT_LT(far.norm(), 0.1) << found.world.matrix();
+  std::mt19937 random(9);
+  std::uniform_real_distribution<float> value(0, 1000);
+  std::vector<float> noise[2];
+  for (std::vector<float>& image : noise)
+    for (std::size_t i = 0; i < n.count(); ++i) image.push_back(value(random));
+  const BlockRefinement mean = refine(noise[0], noise[1], wanders);
+  EXPECT_FALSE(mean.settled);
+  EXPECT_EQ(wanders.evaluations, 40);
+  EXPECT_TRUE(mean.world.matrix().allFinite());
+}
+
 TEST_P(Blocks, ThickSlicesAreLeftToTheMeasure) {
   const auto found = [&](double slice, LinearRefinement refinement) {
     Geometry g = plain_geometry({64, 64, int(160 / slice)}, 3);
