@@ -206,7 +206,7 @@ class LinearRun {
                                                 const Eigen::Affine3d& start, int l,
                                                 std::size_t least, LevelRecord& record) {
     const bool automatic = options_.search == LinearSearch::automatic;
-    const std::vector<LinearCandidate> all = apart(candidates);
+    std::vector<LinearCandidate> all = apart(candidates);
     if (all.size() == 1) return all;
     std::vector<bool> goes_on(all.size());
     double enough = -INFINITY;
