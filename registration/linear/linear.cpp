@@ -157,8 +157,8 @@ class LinearRun {
     if (last) candidates = {chosen(candidates, record)};
   }
 
-  /// What the measure does not tell apart.
-  double hardly_any() { return 0.01 * similarity_.measure().range(); }
+  /// Costs that lie so near are not told apart.
+  double cost_tolerance() { return 0.01 * similarity_.measure().range(); }
 
   /// What is not told apart counts once, the better of the two.
   std::vector<LinearCandidate> apart(const std::vector<LinearCandidate>& candidates) const {
@@ -214,7 +214,7 @@ class LinearRun {
     for (std::size_t i = 0; i < all.size(); ++i) {
       goes_on[i] = l == 0;
       if (all[i].least_overlap > 0) continue;
-      if (better == 0) enough = all[i].cost + hardly_any();
+      if (better == 0) enough = all[i].cost + cost_tolerance();
       goes_on[i] = better++ < least || (automatic && all[i].cost < enough);
     }
     if (automatic) {
@@ -361,7 +361,7 @@ class LinearRun {
     const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
     const double refined_cost =
         cost.of(parameters, guard_, smallest_overlap(found))(parameters.start(), nullptr);
-    const bool worse = !found.by_structure && refined_cost > found.cost + hardly_any();
+    const bool worse = !found.by_structure && refined_cost > found.cost + cost_tolerance();
     const double enough = settled ? 2.0 / 3 : 0.98;
     SharedStructure& structure = structure_on(levels_.count() - 1);
     if (std::isfinite(refined_cost) && (settled || !worse) &&

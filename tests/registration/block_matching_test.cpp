@@ -151,7 +151,6 @@ TEST_P(Blocks, FlatOrThinOrEmptyImagesHaveNone) {
   EXPECT_EQ(match(n, textured(n, Eigen::Vector3d::Zero()), hidden).size(), 0u);
 }
 
-// Two people's heads: by itself a search ends with blocks, but not on slices of 8 mm.
 TEST_P(Blocks, ThatDoNotSettleEndInTheMeanOfManyRounds) {
   const Extent n{28, 28, 28};
   const auto refine = [&](const std::vector<float>& fixed, const std::vector<float>& moving,
@@ -187,6 +186,7 @@ TEST_P(Blocks, ThatDoNotSettleEndInTheMeanOfManyRounds) {
   EXPECT_TRUE(mean.world.matrix().allFinite());
 }
 
+// Two people's heads: by itself a search ends with blocks, but not on slices of 8 mm.
 TEST_P(Blocks, ThickSlicesAreLeftToTheMeasure) {
   const auto found = [&](double slice, LinearRefinement refinement) {
     Geometry g = plain_geometry({64, 64, int(160 / slice)}, 3);
