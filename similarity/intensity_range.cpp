@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <sstream>
 #include <string>
 
 #include <freeflow/similarity/intensity_range_body.h>
@@ -51,9 +52,12 @@ IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char
   const float low = FiniteRangeBody::value(FiniteRangeBody::offset - s[1]);
   // What rounding leaves of one value on a level that was averaged.
   constexpr float rounding = 4 * std::numeric_limits<float>::epsilon();
-  if (!(high - low > rounding * std::max(std::abs(low), std::abs(high))))
-    throw RegistrationError(std::string(what) + " is constant (" + std::to_string(low) +
+  if (!(high - low > rounding * std::max(std::abs(low), std::abs(high)))) {
+    std::ostringstream value;  // six digits, which rounding has left alone
+    value << low;
+    throw RegistrationError(std::string(what) + " is constant (" + value.str() +
                             " wherever it counts): there is nothing to align");
+  }
   if (!std::isfinite(high - low))
     throw RegistrationError(std::string(what) +
                             " spans more than float can hold; rescale its intensities");

@@ -145,7 +145,7 @@ ApplyOptions options_of(const ApplyOptions& all, const TableRow& row) {
   o.outputs = {path(row.cells.at("output"))};
   for (const std::string& column : transform_columns) {
     if (!row.cells.contains(column)) continue;
-    const std::string &cell = row.cells.at(column), file = listed_file(cell);
+    const std::string &cell = row.cells.at(column), file = listed_transform(cell).path;
     o.transforms.push_back(path(file));
     if (cell != file) o.transforms.back().insert(0, 1, '[').append(",1]");
   }

@@ -32,7 +32,8 @@ ordered_json record_of(const std::string& made_from, const std::string& output) 
 std::vector<std::string> input_files(const ApplyOptions& o) {
   std::vector<std::string> files = o.inputs;
   files.push_back(o.reference);
-  for (const std::string& transform : o.transforms) files.push_back(listed_file(transform));
+  for (const std::string& transform : o.transforms)
+    files.push_back(listed_transform(transform).path);
   return files;
 }
 
@@ -48,7 +49,7 @@ std::string ApplyRun::record() const {
   from["input"] = content_hash(o_.inputs.front());
   from["reference"] = content_hash(o_.reference);
   for (const std::string& listed : o_.transforms) {
-    const std::string file = listed_file(listed);
+    const std::string file = listed_transform(listed).path;
     from["transforms"].push_back((file == listed ? "" : "inverse of ") + content_hash(file));
   }
   return from.dump();

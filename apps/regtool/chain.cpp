@@ -55,16 +55,6 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
 
 namespace {
 
-/// "[FILE,1]" or "[FILE,0]" or FILE.
-ListedTransform listed(const std::string& text) {
-  if (text.empty() || text.front() != '[' || text.back() != ']') return {text, false};
-  const auto comma = text.rfind(',');
-  const std::string flag =
-      comma == std::string::npos ? "" : text.substr(comma + 1, text.size() - comma - 2);
-  require(flag == "0" || flag == "1", "-t '" + text + "' is not of the form [FILE,1]");
-  return {text.substr(1, comma - 1), flag == "1"};
-}
-
 bool has_affine(const HostTransform& transform) {
   return std::ranges::any_of(transform.steps, [](const auto& step) {
     return std::holds_alternative<Eigen::Affine3d>(step);
@@ -83,12 +73,19 @@ Transform on_device(Context& ctx, const HostTransform& host) {
 
 }  // namespace
 
-std::string listed_file(const std::string& text) { return listed(text).path; }
+ListedTransform listed_transform(const std::string& text) {
+  if (text.empty() || text.front() != '[' || text.back() != ']') return {text, false};
+  const auto comma = text.rfind(',');
+  const std::string flag =
+      comma == std::string::npos ? "" : text.substr(comma + 1, text.size() - comma - 2);
+  require(flag == "0" || flag == "1", "-t '" + text + "' is not of the form [FILE,1]");
+  return {text.substr(1, comma - 1), flag == "1"};
+}
 
 HostChain read_chain(const std::vector<std::string>& files, const ChainImages& images,
                      std::vector<std::string>& warnings) {
   HostChain chain;
-  for (const std::string& text : files) chain.listed.push_back(listed(text));
+  for (const std::string& text : files) chain.listed.push_back(listed_transform(text));
   check_order(chain.listed);
   bids_spaces_of_chain(files, warnings);
   TransformContext context;

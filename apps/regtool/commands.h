@@ -40,8 +40,8 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
                    const boost::program_options::options_description& options,
                    boost::program_options::variables_map& found, const char* positional = nullptr);
 
-/// The file of "[FILE,1]" or FILE. Throws InvalidArgument for another form.
-std::string listed_file(const std::string& text);
+/// Of "[FILE,1]", "[FILE,0]" or FILE. Throws InvalidArgument for another form.
+ListedTransform listed_transform(const std::string& text);
 
 /// What is known of the images that a chain lies between.
 struct ChainImages {

@@ -1,5 +1,7 @@
 // regtool convert: transform files of one program as those of another.
 #include <algorithm>
+#include <utility>
+#include <variant>
 
 #include <apps/bids.h>
 #include <apps/options.h>
@@ -44,6 +46,18 @@ std::string extension_of(TransformFormat format, const HostTransform& chain) {
   return affine ? ".txt" : ".nii.gz";
 }
 
+/// Fields are left to regtool invert, which says how exact their inverse is.
+void invert_affines(HostTransform& transform, const std::string& path) {
+  std::ranges::reverse(transform.steps);
+  for (auto& step : transform.steps) {
+    auto* affine = std::get_if<Eigen::Affine3d>(&step);
+    require(affine, "-t [" + path +
+                        ",1]: the inverse of a field is computed, not converted: make "
+                        "it with regtool invert, then convert that");
+    *affine = affine->inverse();
+  }
+}
+
 void warn_of_contradictions(const BidsSpaces& spaces, const std::vector<std::string>& inputs,
                             std::vector<std::string>& warnings) {
   const BidsSpaces named = bids_spaces_of_chain(inputs, warnings);
@@ -61,8 +75,10 @@ int regtool_convert(int argc, const char* const* argv) {
   RunOptions run;
   po::options_description options("Options");
   options.add_options()  //
-      ("transform,t", po::value(&inputs)->composing()->value_name("FILE"),
-       "what to convert; several are a chain, the first applied first to a fixed point")        //
+      ("transform,t", po::value(&inputs)->composing()->value_name("FILE|[FILE,1]"),
+       "what to convert; several are a chain, the first applied first to a fixed point; [FILE,1] "
+       "is "
+       "the inverse of an affine")                                                              //
       ("output,o", po::value(&output)->value_name("OUT"), "what is written, by its extension")  //
       ("bids", po::value(&bids)->value_name("FROM:TO"),
        "OUT is the start of a BIDS name, to which _from-FROM_to-TO_mode-image_xfm and an extension "
@@ -80,21 +96,25 @@ int regtool_convert(int argc, const char* const* argv) {
   if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
   require(!inputs.empty(), "name the transform with -t FILE");
   require(!output.empty(), "name the output with -o OUT");
+  require(!to.empty(), "name whose file to write: --to " + transform_format_words(false));
   const std::optional<TransformFormat> source = transform_format_of("from", from);
   const TransformFormat target = *transform_format_of("to", to);
-  std::vector<std::string> protect = inputs;
-  protect.insert(protect.end(), {fixed, moving});
+  std::vector<ListedTransform> listed;
+  for (const std::string& input : inputs) listed.push_back(listed_transform(input));
+  std::vector<std::string> protect{fixed, moving};
+  for (const ListedTransform& one : listed) protect.push_back(one.path);
   if (bids.empty()) protect_inputs(output, protect, {""});
   const BidsSpaces spaces = bids.empty() ? BidsSpaces{} : parse_bids(bids);
   const std::string prefix = bids.empty() ? output : bids_prefix(output);
 
   const TransformContext context = transform_context(fixed, moving, vectors);
-  std::vector<ListedTransform> listed;
-  for (const std::string& input : inputs) listed.push_back({input});
   check_order(listed);
   HostTransform chain;
-  for (const std::string& input : inputs) {
-    HostTransform one = read_transform_file(input, source, context);
+  for (const ListedTransform& input : listed) {
+    TransformContext here = context;
+    if (input.inverse) std::swap(here.fixed, here.moving);
+    HostTransform one = read_transform_file(input.path, source, here);
+    if (input.inverse) invert_affines(one, input.path);
     for (auto& step : one.steps) chain.steps.push_back(std::move(step));
     chain.warnings.insert(chain.warnings.end(), one.warnings.begin(), one.warnings.end());
   }

@@ -1,5 +1,6 @@
 // regtool measure: how good a registration is, by labels, landmarks and the field itself.
 #include <cstdio>
+#include <filesystem>
 
 #include <apps/field_names.h>
 #include <apps/one_stream.h>
@@ -106,6 +107,11 @@ int regtool_measure(int argc, const char* const* argv) {
   inputs.insert(inputs.end(), {o.fixed_labels, o.moving_labels, o.fixed_points, o.moving_points,
                                o.fixed, o.moving, o.field, o.inverse, o.mask});
   if (!o.output.empty()) protect_inputs(o.output, inputs, {""});
+  const std::string ending = std::filesystem::path(o.output).extension().string();
+  const bool says_json = ending.empty() || ending == ".json";
+  require(says_json, "-o " + o.output +
+                         ": the figures are written as JSON: name it OUT.json, or leave -o out "
+                         "for the tables alone");
 
   Context ctx = context_of_one_stream(o.run.device, o.run.threads);
   std::vector<std::string> warnings;

@@ -69,7 +69,13 @@ bool hardly_less(double before, double after) { return before - after < 0.05 * (
 void judge_similarity(const ordered_json& report, std::vector<Finding>& findings) {
   const auto before = number_in(report, "/similarity/before"),
              after = number_in(report, "/similarity/after");
-  if (!after) return;
+  if (!after) {
+    if (report.contains("similarity"))
+      findings.push_back({Grade::look,
+                          "similarity could not be measured: where the images lie on each other, "
+                          "one of them is constant; look at the pictures."});
+    return;
+  }
   const std::string says = "similarity (NMI, 1 to 2) ";
   if (!before) {
     findings.push_back({Grade::good, says + "is " + fixed_digits(*after) +

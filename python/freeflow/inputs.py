@@ -36,17 +36,15 @@ class Side:
         for c, image in enumerate(self.images):
             array, missing = _arrays.without_infinities(image.array)
             if missing == np.prod(image.shape):
-                raise ValueError(f"{name} has no voxel with a value")
+                raise ValueError(f"{self._name_of(c)} has no voxel with a value")
             self.missing.append(missing)
             if missing:
-                one = name if len(self.images) == 1 else f"{name}[{c}]"
-                self.warnings.append(f"{one}: {missing} of {np.prod(image.shape)} voxels are NaN or infinite and count as outside")
+                self.warnings.append(f"{self._name_of(c)}: {missing} of {np.prod(image.shape)} voxels are NaN or infinite and count as outside")
             self.images[c] = Image._placed(array, image._placement, name)
         background, clip = _checked_background(background), _checked_clip(clip)
         for c, image in enumerate(self.images if clip else []):
             if _arrays.leaves_nothing(image.array, clip):
-                one = name if len(self.images) == 1 else f"{name}[{c}]"
-                raise ValueError(f"clip={clip} leaves one value of {one}, all of whose voxels lie to one side of it; give the range of the object")
+                raise ValueError(f"clip={clip} leaves one value of {self._name_of(c)}, all of whose voxels lie to one side of it; give the range of the object")
         paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
         masked = [n > 0 and background is None and padding is None for n, padding in zip(self.missing, paddings, strict=True)]
         around = [_arrays.masked_background(i.array) if m else None for i, m in zip(self.images, masked, strict=True)]
@@ -56,6 +54,9 @@ class Side:
         self.background, self.masked = background, mask is not None
         self.holds_background = background is not None and any(_arrays.holds(image.array, background) for image in self.images)
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
+
+    def _name_of(self, channel):
+        return self.name if len(self.images) == 1 else f"{self.name}[{channel}]"
 
     def arrays(self):
         named = {f"{self.name}[{c}]" if c else self.name: image.array for c, image in enumerate(self.images)}

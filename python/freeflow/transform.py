@@ -182,6 +182,8 @@ class Transform:
         if array is not image.array:
             warnings.warn("image has infinite voxels, which count as outside", stacklevel=2)
             image = Image._placed(array, image._placement, "image")
+        if not isinstance(interpolation, str | None):
+            raise ValueError(f"interpolation must be a word, 'linear', 'cubic', 'nearest' or 'vote', and is {interpolation!r}")
         whole = _is_labels(image.array)
         by = interpolation or ("nearest" if whole else "linear")
         if whole and by not in ("linear", "cubic"):

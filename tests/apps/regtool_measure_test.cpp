@@ -161,6 +161,8 @@ TEST_F(RegtoolMeasure, RefusesUnusableCalls) {
   expect_refusal(run(measure + chain), "name what to measure");
   expect_refusal(run(measure + field + chain), "--field");
   expect_refusal(run(measure + "--fixed-labels f.nii.gz"), "--moving-labels");
+  expect_refusal(run(measure + field + "-o scores.csv"),
+                 "-o scores.csv: the figures are written as JSON");
   expect_refusal(run(measure + "--moving-points m.csv"), "--fixed-points");
   expect_refusal(run(measure + points + "--labels 1"), "--labels");
   expect_refusal(run(measure + points + "--inverse inverse.nii.gz"), "--field");

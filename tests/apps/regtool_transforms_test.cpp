@@ -55,6 +55,33 @@ TEST_F(RegtoolTransforms, AffinesForAfniNeedTheImages) {
   EXPECT_EQ(o.err, "");
 }
 
+TEST_F(RegtoolTransforms, ConvertTakesTheInverseOfAffines) {
+  Eigen::Affine3d turned = Eigen::Translation3d(3, -5, 7) *
+                           Eigen::AngleAxisd(0.4, Eigen::Vector3d(1, 2, -1).normalized());
+  turned.linear() *= 1.25;
+  write_affine(path("t.mat"), turned, Eigen::Vector3d(10, 20, 30));
+  const std::string convert = regtool + " convert --to itk -t '[t.mat,1]'";
+  ASSERT_EQ(run(convert + " -o back.mat").status, 0);
+  EXPECT_TRUE(read_affine(path("back.mat")).isApprox(turned.inverse(), 1e-12));
+  ASSERT_EQ(run(convert + " -t t.mat -t a.mat -o none.mat").status, 0);
+  EXPECT_TRUE(read_affine(path("none.mat")).isApprox(Eigen::Affine3d::Identity(), 1e-12));
+  const std::string images = " --fixed f.nii.gz --moving f.nii.gz";
+  ASSERT_EQ(run(regtool + " convert -t t.mat --to fsl -o t_fsl.mat" + images).status, 0);
+  ASSERT_EQ(
+      run(regtool + " convert -t '[t_fsl.mat,1]' --from fsl --to itk -o b.mat" + images).status, 0);
+  EXPECT_TRUE(read_affine(path("b.mat")).isApprox(turned.inverse(), 1e-5));
+  const Geometry grid = read_geometry(path("f.nii.gz"));
+  write_displacement(path("u.nii.gz"), grid, field_planes(grid.extent, [](int, int, int) {
+                       return Eigen::Vector3d(1, 0, 0);
+                     }));
+  expect_refusal(run(regtool + " convert --to itk -t '[u.nii.gz,1]' -o x.nii.gz"),
+                 "make it with regtool invert");
+  expect_refusal(run(regtool + " convert --to itk -t '[t.mat,2]' -o x.mat"),
+                 "not of the form [FILE,1]");
+  expect_refusal(run(regtool + " convert -t t.mat -o x.mat"),
+                 "name whose file to write: --to itk|fsl");
+}
+
 /// What a command that lacks convert's options says: the call of convert, which then mends it.
 class ConvertIsNamed : public RegtoolTransforms {
  protected:

@@ -197,6 +197,15 @@ TEST_F(ReportPage, TheVerdictFollowsAPlantedFailure) {
   EXPECT_NE(folded.find("Do not use this result as it is."), std::string::npos);
   EXPECT_NE(folded.find("31 voxels are folded"), std::string::npos);
 
+  change("a_report.json", [](ordered_json& r) {
+    r["jacobian"]["folded_voxels"] = 0;
+    r["similarity"]["after"] = nullptr;
+  });
+  ASSERT_EQ(run(regtool_report + "a_").status, 0);
+  const std::string unmeasured = page("a_report.html");
+  EXPECT_NE(unmeasured.find("Look at this result before you use it."), std::string::npos);
+  EXPECT_NE(unmeasured.find("Similarity could not be measured"), std::string::npos);
+
   write("m.nii", {26, 24, 18}, 0);
   Geometry far = read_geometry((folder / "m.nii").string());
   far.origin.x() += 28;  // of 39 mm
