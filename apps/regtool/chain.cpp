@@ -55,12 +55,6 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
 
 namespace {
 
-bool has_affine(const HostTransform& transform) {
-  return std::ranges::any_of(transform.steps, [](const auto& step) {
-    return std::holds_alternative<Eigen::Affine3d>(step);
-  });
-}
-
 Transform on_device(Context& ctx, const HostTransform& host) {
   Transform transform;
   for (const auto& step : host.steps)
@@ -91,11 +85,10 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
   TransformContext context;
   if (images.reference) context.fixed = *images.reference;
   if (images.image) context.moving = *images.image;
-  for (const ListedTransform& one : chain.listed) {
-    TransformContext here = context;
-    // Behind an affine points lie in another space, whose grid nobody names.
-    if (std::ranges::any_of(chain.transforms, has_affine)) here.fixed.reset();
-    if (one.inverse) std::swap(here.fixed, here.moving);
+  for (std::size_t i = 0; i < chain.listed.size(); ++i) {
+    const ListedTransform& one = chain.listed[i];
+    const TransformContext here =
+        context_of(chain.listed, i, std::ranges::any_of(chain.transforms, has_affine), context);
     // Commands to which no reference was named have an option for it.
     const auto taken = images.reference ? TransformsTaken::any : TransformsTaken::any_with_fixed;
     chain.transforms.push_back(read_naming_convert(

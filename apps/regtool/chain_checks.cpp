@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/transforms/vector_spread.h>
@@ -113,6 +114,20 @@ double largest_mm(const HostField& field, const Eigen::Vector3d& from) {
 }
 
 }  // namespace
+
+bool has_affine(const HostTransform& transform) {
+  return std::ranges::any_of(transform.steps, [](const auto& step) {
+    return std::holds_alternative<Eigen::Affine3d>(step);
+  });
+}
+
+TransformContext context_of(const std::vector<ListedTransform>& listed, std::size_t i,
+                            bool behind_affine, TransformContext chain) {
+  if (behind_affine) chain.fixed.reset();
+  if (i + 1 < listed.size()) chain.moving.reset();
+  if (listed[i].inverse) std::swap(chain.fixed, chain.moving);
+  return chain;
+}
 
 void check_order(const std::vector<ListedTransform>& listed) {
   for (std::size_t i = 0; i + 1 < listed.size(); ++i) {

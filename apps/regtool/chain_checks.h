@@ -14,6 +14,14 @@ struct ListedTransform {
   bool inverse = false;
 };
 
+bool has_affine(const HostTransform& transform);
+
+/// What is known of the images that the file listed[i] lies between, of those that the chain does:
+/// behind an affine points lie in another space than the fixed image's, and only the last file
+/// leads to the moving one's.
+TransformContext context_of(const std::vector<ListedTransform>& listed, std::size_t i,
+                            bool behind_affine, TransformContext chain);
+
 /// Throws InvalidArgument for neighbours of one registration in an order that leads nowhere: the
 /// affine before the warp, the inverse warp with the affine that is not inverted.
 void check_order(const std::vector<ListedTransform>& listed);

@@ -1,6 +1,5 @@
 // regtool convert: transform files of one program as those of another.
 #include <algorithm>
-#include <utility>
 #include <variant>
 
 #include <apps/bids.h>
@@ -58,6 +57,28 @@ void invert_affines(HostTransform& transform, const std::string& path) {
   }
 }
 
+bool asks_for_an_image(const std::string& sentence) {
+  return sentence.find("must be known") != std::string::npos;
+}
+
+/// One of the chain as it was listed, behind what was read before.
+HostTransform read_listed(const std::vector<ListedTransform>& listed, std::size_t i,
+                          const HostTransform& before, std::optional<TransformFormat> source,
+                          const TransformContext& context) {
+  try {
+    HostTransform one = read_transform_file(listed[i].path, source,
+                                            context_of(listed, i, has_affine(before), context));
+    if (listed[i].inverse) invert_affines(one, listed[i].path);
+    return one;
+  } catch (const InvalidArgument& e) {
+    const std::string said = e.what();
+    if (listed.size() < 2 || !asks_for_an_image(said)) throw;
+    throw InvalidArgument(said +
+                          "; of a chain --fixed is the image before any affine and --moving the "
+                          "last file's: convert the others by themselves first");
+  }
+}
+
 void warn_of_contradictions(const BidsSpaces& spaces, const std::vector<std::string>& inputs,
                             std::vector<std::string>& warnings) {
   const BidsSpaces named = bids_spaces_of_chain(inputs, warnings);
@@ -110,11 +131,8 @@ int regtool_convert(int argc, const char* const* argv) {
   const TransformContext context = transform_context(fixed, moving, vectors);
   check_order(listed);
   HostTransform chain;
-  for (const ListedTransform& input : listed) {
-    TransformContext here = context;
-    if (input.inverse) std::swap(here.fixed, here.moving);
-    HostTransform one = read_transform_file(input.path, source, here);
-    if (input.inverse) invert_affines(one, input.path);
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    HostTransform one = read_listed(listed, i, chain, source, context);
     for (auto& step : one.steps) chain.steps.push_back(std::move(step));
     chain.warnings.insert(chain.warnings.end(), one.warnings.begin(), one.warnings.end());
   }

@@ -82,6 +82,17 @@ TEST_F(RegtoolTransforms, ConvertTakesTheInverseOfAffines) {
                  "name whose file to write: --to itk|fsl");
 }
 
+TEST_F(RegtoolTransforms, OfAChainTheEndsAloneKnowTheirImages) {
+  const std::string images = " --fixed f.nii.gz --moving f.nii.gz";
+  ASSERT_EQ(run(regtool + " convert -t a.mat --to fsl -o flirt.mat" + images).status, 0);
+  const std::string convert = regtool + " convert --to itk -o x.mat" + images;
+  EXPECT_EQ(run(convert + " -t flirt.mat --from fsl").status, 0);
+  for (const char* chain : {" -t flirt.mat -t a.mat", " -t a.mat -t flirt.mat"})
+    expect_refusal(run(convert + chain), "convert the others by themselves first");
+  expect_refusal(run(regtool + " apply -i f.nii.gz -r f.nii.gz -o w.nii.gz -t flirt.mat -t a.mat"),
+                 "needs the moving image");
+}
+
 /// What a command that lacks convert's options says: the call of convert, which then mends it.
 class ConvertIsNamed : public RegtoolTransforms {
  protected:
