@@ -186,6 +186,7 @@ ordered_json linear_json(const LinearResult& r) {
           {"scale", vector_json(r.parts.scale)},
           {"skew_xy_xz_yz", vector_json(r.parts.skew)},
           {"start_kept", r.start_kept},
+          {"whole_images_first", r.whole_images_first},
           {"cost", {{"before", r.cost_before}, {"after", r.cost_after}}},
           {"overlap_fraction", {{"before", r.overlap_before}, {"after", r.overlap_after}}}};
 }

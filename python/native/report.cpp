@@ -69,6 +69,7 @@ nb::dict linear_part(const LinearResult& r) {
   out["scale"] = list_of(r.parts.scale);
   out["skew_xy_xz_yz"] = list_of(r.parts.skew);
   out["start_kept"] = r.start_kept;
+  out["whole_images_first"] = r.whole_images_first;
   out["cost"] = before_after(r.cost_before, r.cost_after);
   out["overlap_fraction"] = before_after(r.overlap_before, r.overlap_after);
   return out;

@@ -43,6 +43,12 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
   return {to_world * middle, std::max(std::sqrt(5.0 / 3.0 * second / mass), g.spacing.minCoeff())};
 }
 
+double content_radius(Context& ctx, PreparedImage& image, const char* what) {
+  const Geometry& g = image.geometry();
+  const Factors look = factors_towards(g, g.spacing.maxCoeff() * g.extent.x / 40.0);
+  return content_extent(ctx, image.level(ctx, {look}), what).radius_mm;
+}
+
 namespace {
 
 /// How far an image has been decimated.
@@ -67,13 +73,8 @@ Factors at_least(const Factors& a, const Factors& b) {
 
 LinearLevels::LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels) {
   constexpr double head_radius_mm = 80, coarsest_mm = 8;
-  {
-    // A look at the object on few voxels, to know how large it is.
-    const Geometry& g = fixed.geometry();
-    const Factors look = factors_towards(g, g.spacing.maxCoeff() * g.extent.x / 40.0);
-    fixed_content_ = content_extent(ctx, fixed.level(ctx, {look}), "the fixed image");
-  }
-  unit_mm_ = std::exp2(std::round(std::log2(fixed_content_.radius_mm / head_radius_mm)));
+  unit_mm_ = std::exp2(
+      std::round(std::log2(content_radius(ctx, fixed, "the fixed image") / head_radius_mm)));
   Decimation f, m;
   for (int l = levels - 1; l >= 0; --l) {
     const double target = coarsest_mm * unit_mm_ / double(1 << l);

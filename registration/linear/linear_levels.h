@@ -48,4 +48,7 @@ class LinearLevels {
 /// in its middle. Throws RegistrationError naming `what` when no voxel has a value.
 ContentExtent content_extent(Context& ctx, const Volume<float>& image, const char* what);
 
+/// How large what it shows is, mm, by a look at few voxels. Throws RegistrationError naming `what`.
+double content_radius(Context& ctx, PreparedImage& image, const char* what);
+
 }  // namespace freeflow

@@ -20,7 +20,9 @@ struct LinearResult {
   double cost_before = 0, cost_after = 0;  ///< of the measure on the finest level
   bool start_kept =
       false;  ///< nothing better than the start was found, and the result is the start
-  std::vector<LevelRecord> levels;
+  /// the mask leaves a small part of what its image shows, which was looked for without it
+  bool whole_images_first = false;
+  std::vector<LevelRecord> levels;    ///< of what came after that
   std::vector<std::string> warnings;  ///< sentences for the user
   double seconds = 0;
 };

@@ -207,6 +207,32 @@ TEST_P(Linear, MasksLeaveVoxelsOut) {
   EXPECT_LT(p.error(run(ctx, p, {}, {&fixed_mask, &moving_mask}).affine), 0.5);
 }
 
+TEST_P(Linear, FindsAMaskedOrganByWhatSurroundsIt) {
+  const Phantom p(transform({12, -20, 30}, {6, -9, 7}));
+  const Eigen::Vector3d organ(8, 6, -5);
+  const auto ball = [](const Geometry& g, const Eigen::Vector3d& middle, double radius) {
+    const Eigen::Affine3d world = g.index_to_world();
+    return voxelwise(g.extent, [&](int x, int y, int z) {
+      return (world * Eigen::Vector3d(x, y, z) - middle).norm() < radius;
+    });
+  };
+  const Volume<float> of_fixed(ctx, p.fixed, ball(p.fixed, organ, 7)),
+      of_moving(ctx, p.moving, ball(p.moving, p.truth * organ, 7)),
+      large(ctx, p.fixed, ball(p.fixed, Eigen::Vector3d::Zero(), 24));
+  LinearOptions rigid, gradient;
+  rigid.model = LinearModel::rigid;
+  gradient.search = LinearSearch::gradient;
+  for (const Masks& masks : {Masks{&of_fixed, nullptr}, Masks{nullptr, &of_moving}}) {
+    const LinearResult r = run(ctx, p, rigid, masks);
+    EXPECT_TRUE(r.whole_images_first);
+    EXPECT_LT((r.affine * organ - p.truth * organ).norm(), 1) << (masks.fixed != nullptr);
+    EXPECT_LT(p.error(r.affine), 2) << (masks.fixed != nullptr);
+  }
+  EXPECT_FALSE(run(ctx, p, {}, {&of_fixed, &of_moving}).whole_images_first);
+  EXPECT_FALSE(run(ctx, p, {}, {&large, nullptr}).whole_images_first);
+  EXPECT_FALSE(run(ctx, p, gradient, {&of_fixed, nullptr}).whole_images_first);
+}
+
 TEST_P(Linear, AlignsAPartOfTheHead) {
   Phantom p(transform({4, -6, 8}, {5, 3, -4}));
   // Only the lower half was scanned.
