@@ -87,10 +87,11 @@ void require_same_device(const ContextState& context, const ContextState& owner)
 Context::Context(Device device, int threads)
     : state_(std::make_shared<ContextState>(device, threads, ContextKind::working)) {}
 
-Context Context::on_stream(Device device, void* stream) {
+Context Context::on_stream(Device device, void* stream, int threads) {
   require(device.is_cuda() && stream != nullptr,
           "a stream can be lent to a context of a GPU only, and must not be null");
-  return Context(std::make_shared<ContextState>(device, 0, ContextKind::on_lent_stream, stream));
+  return Context(
+      std::make_shared<ContextState>(device, threads, ContextKind::on_lent_stream, stream));
 }
 
 Context Context::rehearsal() const {

@@ -34,7 +34,7 @@ class Context {
   /// A context that queues its work on a stream of the caller's (a cudaStream_t of that GPU), who
   /// keeps it alive until the context and all that was allocated with it are gone. Throws
   /// InvalidArgument for a CPU or a null stream, DeviceError when the device cannot be used.
-  static Context on_stream(Device device, void* stream);
+  static Context on_stream(Device device, void* stream, int threads = 0);
   Context(Context&&) noexcept = default;
   Context& operator=(Context&&) noexcept = default;
 

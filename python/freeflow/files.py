@@ -79,8 +79,9 @@ def _largest_shift(difference, shape):
 
 
 def _rotation(bcd):
-    b, c, d = bcd
-    a = np.sqrt(max(0.0, 1.0 - b * b - c * c - d * d))
+    rest = 1.0 - float(np.dot(bcd, bcd))
+    a = 0.0 if rest < 1e-7 else np.sqrt(rest)  # as the programs, and NIfTI's own library, have it
+    a, b, c, d = np.array([a, *bcd]) / np.linalg.norm([a, *bcd])
     return np.array(
         [
             [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],

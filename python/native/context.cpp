@@ -30,7 +30,7 @@ SharedContext make_context(const std::string& device, int threads,
   // kernels still read what is freed here, and write what is read here, in order.
   const std::uintptr_t handle = stream.value_or(0) ? *stream : legacy_stream;
   auto* const lent = reinterpret_cast<void*>(handle);  // NOLINT(performance-no-int-to-ptr)
-  return std::make_shared<PyContext>(Context::on_stream(found, lent), std::move(keeper));
+  return std::make_shared<PyContext>(Context::on_stream(found, lent, threads), std::move(keeper));
 }
 
 nb::dict statistics(const PyContext& c) {

@@ -15,6 +15,7 @@ namespace freeflow::python {
 struct PyContext {
   PyContext(Context c, nanobind::object k) : keeper(std::move(k)), context(std::move(c)) {}
   ~PyContext() {
+    { const Context ended = std::move(context); }  // it waits for the stream that is kept
     const nanobind::gil_scoped_acquire gil;
     keeper.reset();
   }

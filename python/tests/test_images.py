@@ -107,6 +107,15 @@ def test_nifti_as_nibabel_reads_it(tmp_path):
     qform_only.header.set_sform(None, 0)
     nibabel.save(qform_only, tmp_path / "q.nii")
     assert np.allclose(freeflow.Image.read(tmp_path / "q.nii").affine_ras, nibabel.load(tmp_path / "q.nii").affine, atol=1e-5)
+    # Of a half turn the quaternion's root is rounding alone, which is nothing to the programs too.
+    for name, b, c in (("b", 0.6, 0.8), ("c", 0.28, 0.96)):
+        half = nibabel.Nifti1Image(brain(0), None)
+        half.header["qform_code"], half.header["sform_code"] = 1, 0
+        half.header["quatern_b"], half.header["quatern_c"], half.header["quatern_d"] = b, c, 0
+        nibabel.save(half, tmp_path / f"{name}.nii")
+        expected = np.array([[b * b - c * c, 2 * b * c, 0], [2 * b * c, c * c - b * b, 0], [0, 0, -1]])
+        read = freeflow.Image.read(tmp_path / f"{name}.nii")
+        assert np.allclose(read.affine_ras[:3, :3] / read.spacing_mm, expected, atol=1e-7)
     both = nibabel.Nifti1Image(brain(0), turned)
     both.header.set_qform(turned + np.outer([8, 0, 0, 0], [0, 0, 0, 1]), 1)
     nibabel.save(both, tmp_path / "two.nii")
