@@ -95,7 +95,7 @@ std::optional<float> find_padding(const HostImage& image) {
   const float gap = others.least - least, range = others.largest - others.least;
   if (others.count == 0) return std::nullopt;
   const bool found =
-      of_ct ? gap >= gap_of_ct
+      of_ct ? others.least >= padding_of_ct && gap >= gap_of_ct
             : range > 0 && gap >= gap_share * range && leaves_a_field_of_view(least, image);
   return found ? std::optional(least) : std::nullopt;
 }

@@ -24,9 +24,10 @@ std::pair<float, float> parse_clip(const std::string& text);
 float smallest_value(const HostImage& image);
 
 /// The value that scanners, converters and resampling fill with what was not measured: the least
-/// one, of a share of the voxels, far below all others. In CT it lies below -1500 and by 400 and
-/// more below them; else it alone is negative, by a tenth of the others' range, and leaves a field
-/// of view (masked_background.h says what is none). Nothing where there is none.
+/// one, of a share of the voxels, far below all others. In CT it lies below -1500, above which they
+/// begin, and by 400 and more below them; else it alone is negative, by a tenth of the others'
+/// range, and leaves a field of view (masked_background.h says what is none). Nothing where there
+/// is none.
 std::optional<float> find_padding(const HostImage& image);
 
 /// Whether a voxel has this value.

@@ -208,7 +208,7 @@ def padding(array):
         return None
     low, high = np.float32(float(others.min())), np.float32(float(others.max()))
     if least < -1500:
-        return least if low - least >= 400 else None
+        return least if low >= -1500 and low - least >= 400 else None
     if not (low >= 0 and high > low and low - least >= np.float32(0.1) * (high - low)):
         return None
     without = np.where(to_numpy(padded), np.float32(np.nan), to_numpy(array))

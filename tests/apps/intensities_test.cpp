@@ -33,6 +33,9 @@ TEST(Padding, IsTheLeastValueFarBelowAllOthers) {
   ct[7] = -1399;  // metal's shadow
   EXPECT_FALSE(find_padding(image_of(ct)).has_value());
   EXPECT_FALSE(find_padding(image_of(std::vector<float>(50, -2000.0f))).has_value()) << "no other";
+  std::vector<float> shifted(1000, -32768.0f);  // 16 bits without a sign, read with one
+  for (int i = 300; i < 1000; ++i) shifted[i] = -32347 + 40 * float(i);
+  EXPECT_FALSE(find_padding(image_of(shifted)).has_value());
   std::vector<float> mr(1000, 0.0f);  // a head without its skull
   std::fill(mr.begin(), mr.begin() + 300, 5000.0f);
   EXPECT_FALSE(find_padding(image_of(mr)).has_value());
