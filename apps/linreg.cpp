@@ -101,22 +101,21 @@ class LinearRun : public RegistrationRun {
  public:
   LinearRun(const Program& program, const CommonOptions& common, const LinearOptions& options,
             KeptImages* kept)
-      : RegistrationRun(program, common, linear_names(common), kept), options_(options) {}
+      : RegistrationRun(program, common, linear_names(common), kept), options_(options) {
+    const OutputChoice asked = parse_outputs(common.outputs);
+    const bool all = asked.warp && asked.inverse && asked.warped && asked.inverse_warped;
+    if (common.bids.empty() && (asked.warp || asked.inverse) && !all)
+      print_warnings(
+          program.label,
+          {"--outputs warp and inverse are fields, and linreg writes none; the affine is "
+           "written in any case"},
+          common);
+  }
 
   std::function<void()> compute(Context& ctx, bool beside_others) override;
 
  private:
-  void take_start() override {
-    options_.initial = initial_affine(common_.init, inputs_);
-    const OutputChoice asked = parse_outputs(common_.outputs);
-    const bool all = asked.warp && asked.inverse && asked.warped && asked.inverse_warped;
-    if ((asked.warp || asked.inverse) && !all)
-      print_warnings(
-          program_.label,
-          {"--outputs warp and inverse are fields, and linreg writes none; the affine is "
-           "written in any case"},
-          common_);
-  }
+  void take_start() override { options_.initial = initial_affine(common_.init, inputs_); }
 
   LinearOptions options_;
 };

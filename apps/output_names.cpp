@@ -137,7 +137,12 @@ std::string OutputNames::back_chain() const {
 
 OutputNames nonrigid_names(const CommonOptions& o) { return written_of(all_nonrigid_names(o), o); }
 
-OutputNames linear_names(const CommonOptions& o) { return written_of(all_linear_names(o), o); }
+OutputNames linear_names(const CommonOptions& o) {
+  const OutputNames all = all_linear_names(o);
+  OutputNames names = written_of(all, o);
+  names.forward = all.forward;  // the transform itself, in any case
+  return names;
+}
 
 void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
                            std::vector<std::string>& warnings) {

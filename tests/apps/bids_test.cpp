@@ -255,6 +255,14 @@ TEST_F(Bids, LinregWritesText) {
                                                  "sub-1_space-T1w_desc-warped_MNI.nii.gz"}));
   extension = ".txt";
   expect_return();
+  // Fields are what --outputs leaves out; the transform itself is always written.
+  const Outcome some =
+      run(program_path("linreg") + images +
+          "--dof 6 --levels 2 -o some/sub-1_ --bids T1w:MNI --outputs report,warped");
+  ASSERT_EQ(some.status, 0) << some.err;
+  EXPECT_EQ(files("some"), (std::set<std::string>{"sub-1_from-T1w_to-MNI_mode-image_xfm.txt",
+                                                  "sub-1_from-T1w_to-MNI_mode-image_xfm.json",
+                                                  "sub-1_space-MNI_desc-warped_T2w.nii.gz"}));
 }
 
 TEST_F(Bids, RegtoolNamesByTheTransforms) {
