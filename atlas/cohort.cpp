@@ -148,7 +148,10 @@ void Cohort::exclude(const std::vector<std::string>& failures) {
   }
   for (const SubjectCard& c : cards_)
     if (!c.failure.empty() && !keep_going_) throw RegistrationError(c.failure);
-  require(present() >= 2, "fewer than two subjects are left: " + cards_[0].failure);
+  if (present() >= 2) return;
+  const auto left_out =
+      std::ranges::find_if(cards_, [](const SubjectCard& c) { return !c.failure.empty(); });
+  throw RegistrationError("fewer than two subjects are left: " + left_out->failure);
 }
 
 DeviceSubject load(Context& ctx, const AtlasSubject& subject, double spacing_mm) {

@@ -119,28 +119,34 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
     const WrittenFiles transforms(state, call.output, names.all(), origin),
         jacobian(state, call.output, maps, origin);
     if (transforms.there() && jacobian.there()) continue;
-    leave_stripped_out(ctx, call, inputs);
-    DeviceImages images(ctx, &kept, call, inputs, [] {});
-    const RegistrationResult found = register_images(ctx, images.fixed().prepared(),
-                                                     images.moving().prepared(), options, nullptr);
-    Outputs outputs(names);
-    ResultFiles files(outputs, Compression(ctx.threads(), Compression::fastest));
-    if (command.transforms) {
-      write_displacement_of(ctx, files, found.displacement);
-      const auto fixed = images.fixed().as_they_came(ctx, inputs.fixed),
-                 moving = images.moving().as_they_came(ctx, inputs.moving);
-      write_results(ctx, files, {fixed, moving, inputs, Interpolation::linear}, found);
+    try {
+      leave_stripped_out(ctx, call, inputs);
+      DeviceImages images(ctx, &kept, call, inputs, [] {});
+      const RegistrationResult found = register_images(
+          ctx, images.fixed().prepared(), images.moving().prepared(), options, nullptr);
+      Outputs outputs(names);
+      ResultFiles files(outputs, Compression(ctx.threads(), Compression::fastest));
+      if (command.transforms) {
+        write_displacement_of(ctx, files, found.displacement);
+        const auto fixed = images.fixed().as_they_came(ctx, inputs.fixed),
+                   moving = images.moving().as_they_came(ctx, inputs.moving);
+        write_results(ctx, files, {fixed, moving, inputs, Interpolation::linear}, found);
+      }
+      if (command.jacobians)
+        files.add_image(ctx, jacobian_name,
+                        log_jacobian(ctx, Transform(found.displacement.lend(), found.affine),
+                                     found.displacement.geometry()));
+      files.finish();
+      transforms.forget();
+      jacobian.forget();
+      outputs.set.commit();
+      transforms.keep();
+      jacobian.keep();
+    } catch (const RegistrationError& e) {
+      if (!command.keep_going) throw;
+      print_warnings("atlas", {"'" + subjects[i].name + "' has no transforms: " + e.what()},
+                     command.quiet);
     }
-    if (command.jacobians)
-      files.add_image(ctx, jacobian_name,
-                      log_jacobian(ctx, Transform(found.displacement.lend(), found.affine),
-                                   found.displacement.geometry()));
-    files.finish();
-    transforms.forget();
-    jacobian.forget();
-    outputs.set.commit();
-    transforms.keep();
-    jacobian.keep();
   }
   state.settle();
 }
