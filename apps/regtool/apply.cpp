@@ -30,7 +30,7 @@ constexpr const char* example =
     "  regtool apply -i moving_labels.nii.gz -r fixed.nii.gz --interpolation labels \\\n"
     "    -o there.nii.gz -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n"
     "  regtool apply -i fixed_labels.nii.gz -r moving.nii.gz --interpolation labels \\\n"
-    "    -o back.nii.gz -t [out_0GenericAffine.mat,1] -t out_1InverseWarp.nii.gz\n"
+    "    -o back.nii.gz -t \"[out_0GenericAffine.mat,1]\" -t out_1InverseWarp.nii.gz\n"
     "-t lists the chain as antsApplyTransforms does; [FILE,1] is the inverse of FILE.\n"
     "BIDS names, here derivatives/sub-01_space-MNI152NLin2009cAsym_dseg.nii.gz:\n"
     "  regtool apply -i sub-01_dseg.nii.gz -r mni.nii.gz --interpolation labels \\\n"

@@ -121,6 +121,7 @@ int regtool_convert(int argc, const char* const* argv) {
   const std::optional<TransformFormat> source = transform_format_of("from", from);
   const TransformFormat target = *transform_format_of("to", to);
   std::vector<ListedTransform> listed;
+  listed.reserve(inputs.size());
   for (const std::string& input : inputs) listed.push_back(listed_transform(input));
   std::vector<std::string> protect{fixed, moving};
   for (const ListedTransform& one : listed) protect.push_back(one.path);

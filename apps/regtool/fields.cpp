@@ -120,8 +120,9 @@ int regtool_jacobian(int argc, const char* const* argv) {
   if (!c.parse(argc, argv,
                "writes the Jacobian determinant of a chain, affines included: above 1 the moving\n"
                "object is larger there than the fixed one.",
-               "Example:\n  regtool jacobian --log -r fixed.nii.gz -t out_1Warp.nii.gz -o "
-               "log_j.nii.gz\n",
+               "Example:\n  regtool jacobian --log -r fixed.nii.gz -t out_1Warp.nii.gz -t "
+               "out_0GenericAffine.mat -o log_j.nii.gz\n"
+               "Leave the affine out for what the deformation adds to it.\n",
                Grid::always))
     return done;
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);

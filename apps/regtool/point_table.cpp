@@ -22,13 +22,17 @@ namespace {
 
 using Cells = std::vector<std::string>;
 
+/// A cell keeps its quotes, in which separators may stand, to be written as it came.
 Cells split(const std::string& line, char separator) {
   Cells cells(1);
-  for (const char c : line)
-    if (c == separator)
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    if (c == separator && !quoted)
       cells.emplace_back();
     else
       cells.back().push_back(c);
+  }
   return cells;
 }
 

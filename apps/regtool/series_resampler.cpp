@@ -58,7 +58,8 @@ void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std:
                 std::vector<std::string>& warnings) {
   std::ostringstream given;
   given << "--fill " << fill;
-  require(!as_labels || fill == std::nearbyint(fill),
+  constexpr double every_integer = 9007199254740992.0;  // of double: up to 2^53
+  require(!as_labels || (fill == std::nearbyint(fill) && std::abs(fill) <= every_integer),
           given.str() + " is no label; give an integer");
   require(as_labels || !std::isfinite(fill) || std::isfinite(float(fill)),
           given.str() + " is beyond what a float holds; give another value");

@@ -164,6 +164,8 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
     return o.status == 0 ? slurp(folder / "there.csv") : o.err;
   };
   EXPECT_EQ(mapped("label,x,y,z\n1,10,20,30\n"), "label,x,y,z\n1,11.000000,18.000000,33.000000\n");
+  EXPECT_EQ(mapped("name,x,y,z\n\"1,2\",10,20,30\n"),
+            "name,x,y,z\n\"1,2\",11.000000,18.000000,33.000000\n");
   EXPECT_EQ(mapped("# made by hand\nz, Y ,\"x\",comment\r\n30,20,+10,a \"b\"\r\n"),
             "z, Y ,\"x\",comment\n33.000000,18.000000,11.000000,a \"b\"\n");
   EXPECT_EQ(mapped("x\ty\tz\tname\n10\t20\t30\tan,apex\n"),
