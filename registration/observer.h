@@ -59,7 +59,7 @@ class Observer {
 class StopObserver : public Observer {
  public:
   explicit StopObserver(StopRequest stop) : stop_(std::move(stop)) {}
-  bool stop_requested() override { return stop_(); }
+  bool stop_requested() override { return stop_ && stop_(); }
 
  private:
   StopRequest stop_;

@@ -40,13 +40,16 @@ class FlowPace {
   int window_, idle_ = 0;
 };
 
-/// Whether a level ended lower than it began, or had nothing to do. A fluid whose every step was
-/// taken back has no iterations.
+/// Whether a level ended lower than it began, or none had anything to do. A fluid whose every step
+/// was taken back has no iterations.
 inline bool any_level_gained(const std::vector<LevelRecord>& levels) {
-  return std::any_of(levels.begin(), levels.end(), [](const LevelRecord& l) {
-    return l.max_iterations == 0 ||
-           (!l.iterations.empty() && l.iterations.back().cost < l.iterations.front().cost);
-  });
+  return std::any_of(levels.begin(), levels.end(),
+                     [](const LevelRecord& l) {
+                       return !l.iterations.empty() &&
+                              l.iterations.back().cost < l.iterations.front().cost;
+                     }) ||
+         std::all_of(levels.begin(), levels.end(),
+                     [](const LevelRecord& l) { return l.max_iterations == 0; });
 }
 
 }  // namespace freeflow

@@ -55,5 +55,23 @@ TEST(Pace, TakesLessThanTheToleranceForNoGain) {
   EXPECT_EQ(taken(finer, [](int k) { return -1 - 1e-4 * k; }), 100);
 }
 
+TEST(Levels, GainWhereOneEndsLowerOrNoneHasAnythingToDo) {
+  const auto level = [](int most, std::initializer_list<double> costs) {
+    LevelRecord record;
+    record.max_iterations = most;
+    for (const double cost : costs) {
+      record.iterations.emplace_back();
+      record.iterations.back().cost = cost;
+    }
+    return record;
+  };
+  EXPECT_TRUE(any_level_gained({level(9, {-1, -1}), level(9, {-1, -2})}));
+  EXPECT_TRUE(any_level_gained({level(0, {}), level(0, {})}));
+  EXPECT_FALSE(any_level_gained({level(0, {}), level(9, {-1, -1})}));
+  EXPECT_FALSE(any_level_gained({level(9, {}), level(9, {-1, -1})}));
+}
+
+TEST(StopObserver, OfNothingNeverStops) { EXPECT_FALSE(StopObserver({}).stop_requested()); }
+
 }  // namespace
 }  // namespace freeflow
