@@ -13,7 +13,7 @@ namespace freeflow {
 namespace {
 
 /// The number in a file of one number; the largest where there is none ("max", no such file).
-std::size_t number_in(const char* path) {
+std::size_t number_in(const std::string& path) {
   std::size_t number = 0;
   return std::ifstream(path) >> number ? number : std::numeric_limits<std::size_t>::max();
 }
@@ -26,16 +26,28 @@ std::size_t available_to_system() {
   return std::numeric_limits<std::size_t>::max();
 }
 
-/// What the container or the batch job leaves (cgroup version 2; its file cache can be given back).
-std::size_t available_to_group() {
-  const std::size_t most = number_in("/sys/fs/cgroup/memory.max");
+/// What one group of processes leaves (cgroup version 2; its file cache can be given back).
+std::size_t left_in(const std::string& group) {
+  const std::size_t most = number_in(group + "/memory.max");
   if (most == std::numeric_limits<std::size_t>::max()) return most;
-  std::size_t used = number_in("/sys/fs/cgroup/memory.current"), cache = 0, bytes = 0;
-  std::ifstream file("/sys/fs/cgroup/memory.stat");
+  std::size_t used = number_in(group + "/memory.current"), cache = 0, bytes = 0;
+  std::ifstream file(group + "/memory.stat");
   for (std::string name; file >> name >> bytes;)
     if (name == "file") cache = bytes;
   used -= std::min(used, cache);
   return most - std::min(most, used);
+}
+
+/// What the container or the batch job leaves: the least of the groups that this process is in.
+std::size_t available_to_group() {
+  std::string own;
+  std::ifstream file("/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("0::/")) own = line.substr(3);
+  std::size_t least = left_in("/sys/fs/cgroup");
+  for (; own.size() > 1; own.resize(own.rfind('/')))
+    least = std::min(least, left_in("/sys/fs/cgroup" + own));
+  return least;
 }
 
 std::string mib(std::size_t bytes) { return std::to_string((bytes >> 20) + 1) + " MiB"; }

@@ -128,6 +128,8 @@ std::vector<char> file_image(const std::vector<StoredTransform>& transforms) {
   return image;
 }
 
+std::mutex one_at_a_time;  // HDF5 need not be built for several threads
+
 }  // namespace
 
 std::vector<StoredTransform> read_stored_transforms(const std::string& path) {
@@ -135,6 +137,7 @@ std::vector<StoredTransform> read_stored_transforms(const std::string& path) {
   std::string signature(8, '\0');
   std::ifstream(path, std::ios::binary).read(signature.data(), std::streamsize(signature.size()));
   if (signature != "\x89HDF\r\n\x1a\n") fail_reading(path, "it is not an HDF5 file");
+  const std::lock_guard lock(one_at_a_time);
   const QuietHdf5 quiet;
   try {
     return Reader(path, bytes).read();
@@ -145,7 +148,6 @@ std::vector<StoredTransform> read_stored_transforms(const std::string& path) {
 
 void write_stored_transforms(const std::string& path,
                              const std::vector<StoredTransform>& transforms) {
-  static std::mutex one_at_a_time;  // HDF5 need not be built for several threads
   std::vector<char> image;
   try {
     const std::lock_guard lock(one_at_a_time);
