@@ -9,7 +9,7 @@ namespace freeflow::apps {
 
 std::size_t nonrigid_writing_bytes(const Geometry& fixed, const Geometry& moving, bool whole) {
   constexpr std::size_t field = 3 * sizeof(float), both_directions = 2,
-                        twice_in_double = 4;  // ITK's image, and what it hands to HDF5
+                        twice_in_double = 4;  // for HDF5, and its file in memory
   const std::size_t voxels = fixed.extent.count(), images = linear_writing_bytes(fixed, moving);
   if (whole) return (both_directions + twice_in_double) * field * voxels + images;
   return both_directions * field * voxels + images;

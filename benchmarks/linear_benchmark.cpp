@@ -1,4 +1,4 @@
-// Whole linear registrations on the sizes of the papers: 256x256x160 (Li 2016), and a CT of
+// Whole linear registrations on the sizes of the papers: 256x256x160 (Li 2015), and a CT of
 // 44x512x512 against an MR of 52x256x256 (Ledig 2010). Times are of register_linear alone, images
 // on the device.
 #include <freeflow/registration/linear/linear.h>

@@ -58,8 +58,8 @@ struct NonlocalMeansOptions {
   std::optional<double> search_radius;  ///< mean sides; none: the whole band
   bool keep_volume = true;              ///< step 4
   SearchStrategy strategy = SearchStrategy::automatic;
-  /// Device memory that the neighbours may take; more are kept in host memory, in slabs. 0: three
-  /// quarters of what is free.
+  /// Device memory that the neighbours, and the patches and work of their search, may take; what
+  /// needs more is kept in host memory, in slabs. 0: three quarters of what is free.
   std::size_t memory_bytes = 0;
 
   /// Throws InvalidArgument.

@@ -1,5 +1,5 @@
 // Nonrigid registration by a greedy compositive flow (Chefd'hotel, Hermosillo and Faugeras 2002;
-// Ledig 2012), coarse to fine: moving(affine(x + u(x))) is brought to match fixed(x) by many small
+// Ledig 2010), coarse to fine: moving(affine(x + u(x))) is brought to match fixed(x) by many small
 // steps,
 //   phi <- phi o (id + t v),   v = G_update * force,   then u <- D u,
 // D a diffusion that spares jumps, where organs slide (field_diffusion.h), or a Gaussian.

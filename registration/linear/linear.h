@@ -31,7 +31,7 @@ enum class LinearSearch {
   powell,
   /// Overview: hill climbing from the start, level by level (Ledig 2010).
   hill,
-  /// Overview: FLIRT's four stages as Li 2016 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three
+  /// Overview: FLIRT's four stages as Li 2015 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three
   /// candidates and their neighbours at 4 mm, 7, 9 and 12 parameters at 2 mm, all at 1 mm, by
   /// Powell's search.
   /// Good when: its results are to be compared. `automatic` is as robust and faster.

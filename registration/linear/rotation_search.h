@@ -25,7 +25,7 @@ struct SearchSetting {
 std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting& setting,
                                               const Eigen::Affine3d& start, int wanted);
 
-/// Stage 1 of FLIRT as Li 2016 (section 2.2) has it: 6x6x6 rotations with a local search of
+/// Stage 1 of FLIRT as Li 2015 (section 2.2) has it: 6x6x6 rotations with a local search of
 /// translation (and scale, unless rigid), then 20x20x20 rotations evaluated once, with the rest of
 /// the nearest coarse one; the best `wanted`. Nearest-neighbour sampling.
 std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting,
