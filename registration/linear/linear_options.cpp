@@ -1,5 +1,5 @@
 // The words and the limits of a linear registration's options.
-#include <freeflow/registration/linear/linear.h>
+#include <freeflow/registration/linear/linear_options.h>
 
 #include <algorithm>
 

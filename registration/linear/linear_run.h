@@ -7,9 +7,10 @@
 #include <vector>
 
 #include <freeflow/registration/linear/candidate_search.h>
-#include <freeflow/registration/linear/linear.h>
 #include <freeflow/registration/linear/linear_cost.h>
 #include <freeflow/registration/linear/linear_levels.h>
+#include <freeflow/registration/linear/linear_options.h>
+#include <freeflow/registration/linear/linear_result.h>
 #include <freeflow/registration/linear/overlap_guard.h>
 #include <freeflow/registration/linear/shared_structure.h>
 #include <freeflow/registration/observer.h>
