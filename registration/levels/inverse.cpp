@@ -1,11 +1,11 @@
 #include <freeflow/registration/levels/inverse.h>
 
-#include <chrono>
 #include <utility>
 
 #include <freeflow/core/error.h>
 #include <freeflow/deform/storage_order.h>
 #include <freeflow/registration/levels/inverse_in_order.h>
+#include <freeflow/registration/levels/seconds_since.h>
 
 namespace freeflow {
 
@@ -34,14 +34,13 @@ Inverse inverse_of(Context& ctx, const RegistrationResult& result, bool symmetri
 
 void add_inverse_in_order(Context& ctx, RegistrationResult& result, bool symmetric,
                           const StopRequest& stop) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   result.inverse = inverse_of(ctx, result, symmetric, stop);
   // What inverts a strong compression changes faster than its grid can hold.
   result.inverse_unfolding = unfold(ctx, result.inverse->field, {}, stop);
   if (result.inverse_unfolding.rounds > 0)
     result.inverse->residual = inverse_residual(ctx, result.displacement, result.inverse->field);
-  result.inverse_seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.inverse_seconds = seconds_since(start);
 }
 
 void add_inverse(Context& ctx, RegistrationResult& result, bool symmetric,

@@ -1,24 +1,15 @@
 #include <freeflow/registration/levels/level_loop.h>
 
-#include <chrono>
 #include <cmath>
 #include <string>
 
 #include <freeflow/core/small_work.h>
 #include <freeflow/registration/levels/inverse_in_order.h>
 #include <freeflow/registration/levels/matched_pairs.h>
+#include <freeflow/registration/levels/seconds_since.h>
 #include <freeflow/similarity/overlap.h>
 
 namespace freeflow {
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 LevelLoop::LevelLoop(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                      const LevelOptions& options)

@@ -1,10 +1,10 @@
 #include <freeflow/registration/linear/linear.h>
 
-#include <chrono>
 #include <cstdio>
 #include <optional>
 
 #include <freeflow/core/small_work.h>
+#include <freeflow/registration/levels/seconds_since.h>
 #include <freeflow/registration/levels/with_prepared.h>
 #include <freeflow/registration/linear/linear_run.h>
 #include <freeflow/registration/linear/small_part.h>
@@ -55,7 +55,7 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
   require_on_device(ctx, fixed, moving);
   Observer silent;
   Observer& watch = observer ? *observer : silent;
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   watch.on_stage(Stage::linear);
   const SmallWork small(
       ctx, std::max(fixed.geometry().extent.count(), moving.geometry().extent.count()));
@@ -79,7 +79,7 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
                             " % of the fixed voxels fall on the moving image); bring their centres "
                             "together by LevelOptions::initial");
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  result.seconds = seconds_since(start);
   return result;
 }
 

@@ -1,23 +1,14 @@
 #include <freeflow/registration/linear/linear_run.h>
 
-#include <chrono>
 #include <cmath>
 
+#include <freeflow/registration/levels/seconds_since.h>
 #include <freeflow/registration/linear/block_refinement.h>
 #include <freeflow/registration/linear/powell.h>
 #include <freeflow/registration/linear/rotation_search.h>
 #include <freeflow/similarity/overlap.h>
 
 namespace freeflow {
-
-namespace {
-
-using Clock = std::chrono::steady_clock;
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-}  // namespace
 
 LinearRun::LinearRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                      const LinearOptions& options, Observer& observer)

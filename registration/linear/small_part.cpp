@@ -19,13 +19,14 @@ bool mask_leaves_small_part(Context& ctx, PreparedImage& fixed, PreparedImage& m
   if (fixed.has_mask() == moving.has_mask()) return false;
   if (ctx.rehearses()) return true;
   constexpr double small = 0.6, alike = 0.4;
-  const auto radius = [&](PreparedImage& image) {
-    return content_radius(ctx, image, "the masked image");
-  };
-  PreparedImage& masked = fixed.has_mask() ? fixed : moving;
+  const bool of_fixed = fixed.has_mask();
+  PreparedImage &masked = of_fixed ? fixed : moving, &other = of_fixed ? moving : fixed;
+  const char *its_name = of_fixed ? "the fixed image" : "the moving image",
+             *other_name = of_fixed ? "the moving image" : "the fixed image";
   PreparedImage whole = without_mask(ctx, masked);
-  const double of_whole = radius(whole), of_other = radius(fixed.has_mask() ? moving : fixed);
-  return radius(masked) < small * of_whole &&
+  const double of_whole = content_radius(ctx, whole, its_name),
+               of_other = content_radius(ctx, other, other_name);
+  return content_radius(ctx, masked, its_name) < small * of_whole &&
          std::min(of_whole, of_other) > alike * std::max(of_whole, of_other);
 }
 

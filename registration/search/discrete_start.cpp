@@ -1,7 +1,6 @@
 #include <freeflow/registration/search/discrete_start.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -9,6 +8,7 @@
 #include <freeflow/deform/field_algebra.h>
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/levels/image_channels.h>
+#include <freeflow/registration/levels/seconds_since.h>
 #include <freeflow/registration/levels/with_prepared.h>
 #include <freeflow/registration/search/discrete_start_body.h>
 #include <freeflow/registration/search/search_images.h>
@@ -198,7 +198,7 @@ void judge(StartRecord& r) {
 DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                              const Eigen::Affine3d& affine, const DiscreteStartOptions& options,
                              Observer* observer) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   options.validate();
   require(affine.matrix().allFinite() && std::abs(affine.linear().determinant()) > 1e-6,
           "the affine of a discrete start is not invertible");
@@ -226,8 +226,7 @@ DiscreteStart discrete_start(Context& ctx, PreparedImage& fixed, PreparedImage& 
   start.record = measure(ctx, images, start.displacement);
   start.record.inconsistency_mm = disagreement * coarse_cell * std::cbrt(images.voxel_mm().prod());
   judge(start.record);
-  start.record.seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  start.record.seconds = seconds_since(begin);
   return start;
 }
 
