@@ -46,13 +46,32 @@ void remove_tree(const char* path) {
   nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
+/// The folder under another unique name, so that whoever waits for its lock sees it gone; itself
+/// where that fails.
+fs::path renamed(const fs::path& path) {
+  std::string other = path.string();
+  other.replace(other.size() - std::strlen(unique), std::string::npos, unique);
+  if (!mkdtemp(other.data())) return path;
+  return rename(path.c_str(), other.c_str()) == 0 ? fs::path(other) : path;
+}
+
 /// The lock goes before its file: NFS keeps a file that is open, and with it the folder.
 void remove_and_unlock(const fs::path& path, int lock) {
+  fs::path rest = path;
   {
     const Unlocking unlocking{lock};
     for (const char* part : {"old", "back", "new"}) remove_tree((path / part).c_str());
+    rest = renamed(path);
   }
-  remove_tree(path.c_str());
+  remove_tree(rest.c_str());
+}
+
+/// Whether the open file is still the one of this name.
+bool is_file(int open, const fs::path& path) {
+  struct stat opened {
+  }, named{};
+  return fstat(open, &opened) == 0 && stat(path.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
 /// Whoever left this folder is gone, and its lock is ours.
@@ -111,11 +130,10 @@ bool StagingFolder::make(const fs::path& folder, const std::string& name) {
   path_ = path;
   lock_ = open((path_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (lock_ < 0 && errno == ENOENT) return false;
-  struct stat status {};
   const bool locked = lock_ >= 0 && flock(lock_, LOCK_EX | LOCK_NB) == 0;
   // Where the file system has no locks, nobody takes the folder for an abandoned one either.
   const bool taken = lock_ >= 0 && ((!locked && errno == EWOULDBLOCK) ||
-                                    (fstat(lock_, &status) == 0 && status.st_nlink == 0));
+                                    (locked && !is_file(lock_, path_ / "lock")));
   if (taken) {
     close(lock_);
     lock_ = -1;

@@ -3,6 +3,11 @@
 #include <freeflow/io/picture_file.h>
 #include <zlib.h>
 
+#include <atomic>
+#include <fstream>
+#include <thread>
+#include <vector>
+
 #include "io_test_support.h"
 
 namespace freeflow::test {
@@ -128,6 +133,24 @@ TEST(OutputSet, TheNextRunEndsTheUndoingThatWasKilled) {
   const OutputSet outputs(folder / "s01_");
   EXPECT_EQ(read_bytes(folder / "s01_b"), "old");
   EXPECT_FALSE(fs::exists(folder / "s01_c"));
+}
+
+TEST(OutputSet, RunsOfOneNameStartedTogetherKeepTheirFolders) {
+  const TemporaryFolder folder;
+  std::atomic<int> lost = 0;
+  {
+    std::vector<std::jthread> runs;
+    for (int run = 0; run < 8; ++run)
+      runs.emplace_back([&] {
+        for (int i = 0; i < 300; ++i) {
+          const OutputSet outputs(folder / "s01_");
+          std::ofstream(outputs.file("a")) << "at work";
+          if (!fs::exists(outputs.file("a"))) ++lost;
+        }
+      });
+  }
+  EXPECT_EQ(lost, 0);
+  EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
 TEST(OutputSet, NamesInSentencesAreTheFinalOnes) {
