@@ -14,8 +14,11 @@
 
 namespace freeflow {
 
+ContextState::ContextState(Device device, int threads, ContextKind kind)
+    : device(device), threads(threads > 0 ? threads : omp_get_max_threads()), kind(kind) {}
+
 ContextState::ContextState(Device device, int threads, ContextKind kind, void* lent_stream)
-    : device(device), threads(threads > 0 ? threads : omp_get_max_threads()), kind(kind) {
+    : ContextState(device, threads, kind) {
   if (device.is_cuda() && device.index + device.count > cuda_runtime::device_count())
     throw DeviceError("there is no device " + device.name());
   if (!device.is_cuda() || kind == ContextKind::rehearsing) {
@@ -85,7 +88,7 @@ void require_same_device(const ContextState& context, const ContextState& owner)
 }  // namespace detail
 
 Context::Context(Device device, int threads)
-    : state_(std::make_shared<ContextState>(device, threads, ContextKind::working)) {}
+    : state_(std::make_shared<ContextState>(device, threads, ContextKind::working, nullptr)) {}
 
 Context Context::on_stream(Device device, void* stream, int threads) {
   require(device.is_cuda() && stream != nullptr,
@@ -95,7 +98,8 @@ Context Context::on_stream(Device device, void* stream, int threads) {
 }
 
 Context Context::rehearsal() const {
-  const auto state = std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing);
+  const auto state =
+      std::make_shared<ContextState>(device(), threads(), ContextKind::rehearsing, nullptr);
   state->least_shared = this->state()->least_shared;
   return Context(state);
 }

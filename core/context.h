@@ -64,6 +64,7 @@ class Context {
   void reset_peak();
 
   void synchronize();
+  /// The source may change when this returns; one in page-locked memory only after synchronize().
   void copy_to_device(void* target, const void* host_source, std::size_t bytes);
   /// Waits for all queued work.
   void copy_to_host(void* host_target, const void* source, std::size_t bytes);

@@ -19,7 +19,7 @@ enum class ContextKind {
 
 class ContextState {
  public:
-  ContextState(Device device, int threads, ContextKind kind, void* lent_stream = nullptr);
+  ContextState(Device device, int threads, ContextKind kind, void* lent_stream);
   /// One GPU of the group that `whole` is, counted from its first; `whole` outlives it.
   ContextState(std::shared_ptr<ContextState> whole, int gpu);
   ~ContextState();
@@ -47,6 +47,9 @@ class ContextState {
   ContextStatistics& statistics() { return whole ? whole->statistics() : statistics_; }
 
  private:
+  /// Owns nothing yet; what throws after it has its destructor give back what was made.
+  ContextState(Device device, int threads, ContextKind kind);
+
   ContextStatistics statistics_;
 };
 

@@ -9,8 +9,9 @@
 
 namespace freeflow {
 
-GpuGroup::GpuGroup(const Device& device, void* first_stream, void* first_pool)
-    : device_(device), streams_{first_stream}, pools_{first_pool} {
+GpuGroup::GpuGroup(const Device& device, void* first_stream, void* first_pool) : GpuGroup(device) {
+  streams_.push_back(first_stream);
+  pools_.push_back(first_pool);
   for (int gpu = 0; gpu < device.count; ++gpu) {
     const int index = device.index + gpu;
     if (gpu > 0) {
@@ -25,10 +26,9 @@ GpuGroup::GpuGroup(const Device& device, void* first_stream, void* first_pool)
 GpuGroup::~GpuGroup() {
   wait_for_all();
   give_back_spare();
-  for (int gpu = 1; gpu < size(); ++gpu) {
-    cuda_runtime::destroy_pool(pool(gpu));
-    cuda_runtime::destroy_stream(stream(gpu));
-  }
+  for (std::size_t gpu = 1; gpu < pools_.size(); ++gpu) cuda_runtime::destroy_pool(pools_[gpu]);
+  for (std::size_t gpu = 1; gpu < streams_.size(); ++gpu)
+    cuda_runtime::destroy_stream(streams_[gpu]);
   for (void* event : events_) cuda_runtime::destroy_event(event);
 }
 

@@ -71,6 +71,9 @@ class GpuGroup {
   std::size_t free_bytes() const;
 
  private:
+  /// Owns nothing yet; what throws after it has its destructor give back what was made.
+  explicit GpuGroup(const Device& device) : device_(device) {}
+
   using Range = std::pair<const char* const, std::vector<Stripe>>;
 
   const Range* range_of(const void* pointer) const;
