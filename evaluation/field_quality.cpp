@@ -85,7 +85,7 @@ Part part_of_slice(const Field& u, const Eigen::Vector3d& spacing, const std::ve
   Part part;
   for (int y = 0; y < n.y; ++y)
     for (int x = 0; x < n.x; ++x) {
-      if (!mask.empty() && !(mask[n.offset(x, y, z)] > 0)) continue;
+      if (!mask.empty() && !(mask[n.offset(x, y, z)] > 0.5f)) continue;
       const int at[3] = {x, y, z};
       part.take(central_jacobian(u, at), spacing.cwiseProduct(vector_at(u, x, y, z)).norm());
       if (x > 0 && y > 0 && z > 0 && x + 1 < n.x && y + 1 < n.y && z + 1 < n.z)
@@ -139,7 +139,7 @@ InverseQuality inverse_quality(Context& ctx, const DisplacementField& u, const D
       for (int x = 0; x < inner.x; ++x) {
         double& residual = residuals[inner.offset(x, y, z)];
         residual = not_counted;
-        if (!counts.empty() && !(counts[n.offset(x + margin, y + margin, z + margin)] > 0))
+        if (!counts.empty() && !(counts[n.offset(x + margin, y + margin, z + margin)] > 0.5f))
           continue;
         const Eigen::Vector3d d = vector_at(forth.view(), x + margin, y + margin, z + margin);
         const Eigen::Vector3d p = d + Eigen::Vector3d(x + margin, y + margin, z + margin);

@@ -31,7 +31,7 @@ struct FieldQuality {
   double max_mm = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Over the voxels where `mask` is above 0, or all of them. Throws InvalidArgument when the mask
+/// Over the voxels where `mask` is above 0.5, or all of them. Throws InvalidArgument when the mask
 /// does not share the field's grid.
 FieldQuality field_quality(Context& ctx, const DisplacementField& u,
                            const Volume<float>* mask = nullptr);
@@ -45,7 +45,7 @@ struct InverseQuality {
 };
 
 /// How well v undoes u, each on a grid of its own, at the voxels of u's grid that lie `margin` or
-/// more from its border and where `mask`, on that grid, is above 0. v is linear between its voxels
+/// more from its border and where `mask`, on that grid, is above 0.5. v is linear between its voxels
 /// and goes on beyond its grid with its border's values. Throws InvalidArgument where it is empty
 /// and when the mask does not share u's grid. (inverse_residual, deform/field_operations.h, wants
 /// one grid, counts the voxels that stay on it, and also runs on the GPU.)

@@ -55,7 +55,7 @@ void add_options(po::options_description& options, MeasureOptions& o) {
       ("field", po::value(&o.field)->value_name("WARP"),
        "a displacement field: its folds, volume changes and lengths")  //
       ("mask", po::value(&o.mask)->value_name("IMAGE"),
-       "on the field's grid: only voxels above 0 count")  //
+       "on the field's grid: only voxels above 0.5 count")  //
       ("inverse", po::value(&o.inverse)->value_name("WARP"),
        "the field that should undo --field: what is left")  //
       ("output,o", po::value(&o.output)->value_name("OUT.json"), "all figures as JSON");

@@ -41,7 +41,7 @@ Volume<float> read_mask_of(Context& ctx, const MeasureOptions& o, const Displace
 Measured measure_field(Context& ctx, const MeasureOptions& o, const DisplacementField& u,
                        const Volume<float>& mask) {
   const FieldQuality q = field_quality(ctx, u, mask.empty() ? nullptr : &mask);
-  require(q.voxels > 0, "--mask '" + o.mask + "' has no voxel above 0");
+  require(q.voxels > 0, "--mask '" + o.mask + "' has no voxel above 0.5");
   std::string table = "field         " + describe(u.geometry()) + '\n';
   if (!o.mask.empty()) table += text("mask          %zu voxels\n", q.voxels);
   table += text("folded        %zu voxels by central differences (", q.folded_voxels) +

@@ -106,7 +106,9 @@ Measured measure_labels(Context& ctx, const MeasureOptions& o, const Transform& 
   const int digits = length_digits(pair.fixed.geometry().spacing.minCoeff(), 3);
   OverLabels dice, hausdorff95, mean_distance;
   ordered_json per_label;
-  std::string table = "     label     Dice  HD95 mm  mean mm  fixed voxels  warped voxels\n";
+  const double voxel_mm3 = pair.fixed.geometry().spacing.prod();
+  const int volume_digits = std::clamp(int(std::ceil(-std::log10(voxel_mm3))), 0, 9);
+  std::string table = "     label     Dice  HD95 mm  mean mm     fixed mm3    warped mm3\n";
   for (std::size_t i = 0; i < overlaps.size(); ++i) {
     const LabelOverlap& overlap = overlaps[i];
     const SurfaceDistance& distance = distances[i];
@@ -120,9 +122,13 @@ Measured measure_labels(Context& ctx, const MeasureOptions& o, const Transform& 
     per_label["surface_distance_mm"][name] = distance.mean_mm;
     per_label["fixed_voxels"][name] = overlap.first_voxels;
     per_label["warped_voxels"][name] = overlap.second_voxels;
+    const double fixed_mm3 = voxel_mm3 * double(overlap.first_voxels),
+                 warped_mm3 = voxel_mm3 * double(overlap.second_voxels);
+    per_label["fixed_mm3"][name] = fixed_mm3;
+    per_label["warped_mm3"][name] = warped_mm3;
     table += text("%10s", name.c_str()) + cell(9, 4, overlap.dice()) +
              cell(9, digits, distance.hausdorff95_mm) + cell(9, digits, distance.mean_mm) +
-             text("%14zu%15zu\n", overlap.first_voxels, overlap.second_voxels);
+             cell(14, volume_digits, fixed_mm3) + cell(14, volume_digits, warped_mm3) + '\n';
   }
   table += text("%10s", "mean") + cell(9, 4, dice.mean()) + cell(9, digits, hausdorff95.mean()) +
            cell(9, digits, mean_distance.mean()) + '\n';

@@ -94,6 +94,9 @@ TEST_F(RegtoolMeasure, ComparesALabelImageWithItself) {
     EXPECT_EQ(scores["surface_distance_mm"][label], 0.0) << label;
   }
   EXPECT_EQ(scores["fixed_voxels"]["9"], 1);
+  EXPECT_NEAR(scores["fixed_mm3"]["9"],
+              read_labels((folder / "f.nii.gz").string()).geometry.spacing.prod(), 1e-9);
+  EXPECT_EQ(scores["warped_mm3"], scores["fixed_mm3"]);
 }
 
 TEST_F(RegtoolMeasure, SaysWhereALabelIsMissing) {

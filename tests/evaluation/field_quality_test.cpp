@@ -66,14 +66,14 @@ TEST(FieldQuality, CornersSeeTheFoldThatCentralDifferencesJumpOver) {
   EXPECT_NEAR(f.jacobian_min, -0.5, 1e-12);
 }
 
-TEST(FieldQuality, CountsOnlyWhereTheMaskIsAboveZero) {
+TEST(FieldQuality, CountsOnlyWhereTheMaskIsAboveAHalf) {
   Context cpu;
   const Geometry g = plain_geometry({9, 9, 9});
   const DisplacementField u = field(cpu, g, [](int x, int y, int z) {
     return Eigen::Vector3d(x == 4 && y == 4 && z == 4 ? 1.5 : 0, 0, 0);
   });
-  std::vector<float> inside(g.extent.count(), 0.0f);
-  inside[g.extent.offset(0, 0, 0)] = 0.25f;
+  std::vector<float> inside(g.extent.count(), 0.5f);  // as registrations do
+  inside[g.extent.offset(0, 0, 0)] = 0.75f;
   inside[g.extent.offset(4, 4, 4)] = 3;
   const Volume<float> mask(cpu, g, inside);
   const FieldQuality q = field_quality(cpu, u, &mask);
@@ -154,7 +154,7 @@ TEST(InverseQuality, CountsTheVoxelsOfTheMaskAlone) {
       field(cpu, g, [](int, int, int) { return Eigen::Vector3d(0, 0, 0); });
   EXPECT_NEAR(inverse_quality(cpu, u, none).mean_voxels, 0.625, 1e-6);
   std::vector<float> left(g.extent.count());
-  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i % 20 < 10 ? 0.2F : 0;
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = i % 20 < 10 ? 0.7F : 0.5F;
   const Volume<float> mask(cpu, g, left);
   const InverseQuality q = inverse_quality(cpu, u, none, 4, &mask);
   EXPECT_EQ(q.voxels, 6u * 10 * 8);
