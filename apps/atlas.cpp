@@ -93,6 +93,9 @@ void write_template(Context& ctx, const OutputSet& outputs, AtlasReport& report,
 ReadSubjects read_own(const AtlasCommand& command, AtlasOptions& options,
                       const std::vector<ListedSubject>& subjects, const Ranks& ranks, int threads) {
   ReadSubjects own = read_subjects(share_of(subjects, ranks), command.keep_going, threads);
+  if (ranks.rank() == 0)
+    for (std::string& said : said_of_subject_sizes(subjects))
+      own.warnings.push_back(std::move(said));
   if (command.start.empty()) return own;
   options.start = read_subject({"--start", {command.start}, "", ""}, own.warnings);
   options.start->channels.resize(subjects[0].channels.size(), options.start->channels[0]);

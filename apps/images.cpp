@@ -1,8 +1,6 @@
 #include <apps/images.h>
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-#include <apps/html.h>
+#include <apps/image_sizes.h>
 #include <apps/kept_images.h>
 #include <apps/measured_part.h>
 #include <apps/naming_convert.h>
@@ -50,19 +48,16 @@ void leave_padding_out(InputImage& image, std::vector<std::string>& warnings) {
   if (background) return;
   background = find_padding(image.voxels);
   if (!background) return;
-  std::array<char, 32> number{};  // as --background takes it: every digit
-  std::to_chars(number.data(), number.data() + number.size(), *background);
-  warnings.push_back("'" + image.file + "' is padded with " + number.data() +
-                     ", which counts as not measured; --background names another value");
+  warnings.push_back(said_of_padding(image.file, *background) +
+                     "; --background names another value");
 }
 
 /// Unless a background was named, which NaN may be.
 void fill_around_object(InputImage& image, std::vector<std::string>& warnings) {
   if (image.intensities.background || !is_cut_out(image.voxels)) return;
   image.intensities.cut_out = true;
-  warnings.push_back("'" + image.file +
-                     "' has NaN around its object, which counts as its background; "
-                     "--background nan says that it was not measured");
+  warnings.push_back(said_of_cut_out(image.file) +
+                     "; --background nan says that it was not measured");
 }
 
 /// What lies around a field of view was not measured. Nor, where one of the two images alone ends
@@ -85,26 +80,6 @@ void leave_unmeasured_out(Inputs& inputs, bool asked_background) {
   };
   if (fixed && !inputs.fixed_mask) leave_out(inputs.fixed, fixed->box, "--fixed-mask");
   if (moving && !inputs.moving_mask) leave_out(inputs.moving, moving->box, "--moving-mask");
-}
-
-/// No two images of one thing differ so much in size, unless the lengths of one are in another
-/// unit.
-void compare_sizes(Inputs& inputs) {
-  constexpr double most = 100;
-  const auto length = [](const InputImage& image) {
-    const Geometry& g = image.voxels.geometry;
-    return std::max(
-        {g.extent.x * g.spacing.x(), g.extent.y * g.spacing.y(), g.extent.z * g.spacing.z()});
-  };
-  const InputImage &fixed = inputs.fixed.front(), &moving = inputs.moving.front();
-  const double ratio = length(fixed) / length(moving);
-  if (ratio < most && ratio > 1 / most) return;
-  const auto in_mm = [&](const InputImage& image) {
-    return fixed_digits(length(image), length_digits(length(image) / 10, 0));
-  };
-  inputs.warnings.push_back("'" + fixed.file + "' is " + in_mm(fixed) + " mm long and '" +
-                            moving.file + "' " + in_mm(moving) +
-                            ": are the lengths of one header in another unit?");
 }
 
 /// Options that leave nothing of an image, or find nothing to do.
@@ -187,7 +162,9 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   };
   for (const auto* side : {&inputs.fixed, &inputs.moving})
     for (const InputImage& channel : *side) keep_warnings(channel.voxels);
-  compare_sizes(inputs);
+  if (const auto said = said_of_sizes(inputs.fixed[0].file, inputs.fixed_image().geometry,
+                                      inputs.moving[0].file, inputs.moving_image().geometry))
+    inputs.warnings.push_back(*said);
   check_intensities(o, inputs);
   for (auto* side : {&inputs.fixed, &inputs.moving})
     for (InputImage& channel : *side) {

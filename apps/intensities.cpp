@@ -41,15 +41,15 @@ float smallest_of(const float* v, std::size_t n) {
 
 }  // namespace
 
-float smallest_value(const HostImage& image) {
+float smallest_value(const std::vector<float>& voxels) {
   // The same parts for any number of threads: of 0 and -0 it is the same one that counts.
   constexpr std::size_t part = std::size_t(1) << 20;
-  const std::size_t n = image.voxels.size();
+  const std::size_t n = voxels.size();
   std::vector<float> low((n + part - 1) / part);
 #pragma omp parallel for schedule(static)
   for (std::int64_t i = 0; i < std::int64_t(low.size()); ++i) {
     const std::size_t from = std::size_t(i) * part;
-    low[std::size_t(i)] = smallest_of(image.voxels.data() + from, std::min(part, n - from));
+    low[std::size_t(i)] = smallest_of(voxels.data() + from, std::min(part, n - from));
   }
   return smallest_of(low.data(), low.size());
 }
@@ -84,7 +84,7 @@ bool leaves_a_field_of_view(float padding, const HostImage& image) {
 std::optional<float> find_padding(const HostImage& image) {
   constexpr float padding_of_ct = -1500, gap_of_ct = 400, gap_share = 0.1f;
   constexpr double least_share = 1e-3;
-  const float least = smallest_value(image);
+  const float least = smallest_value(image.voxels);
   const bool of_ct = least < padding_of_ct;
   const auto is_between = [least](float v) { return v > least && v < 0; };  // CT soon has such
   if (!(least < 0) || (!of_ct && std::ranges::any_of(image.voxels, is_between)))
@@ -98,6 +98,12 @@ std::optional<float> find_padding(const HostImage& image) {
       of_ct ? others.least >= padding_of_ct && gap >= gap_of_ct
             : range > 0 && gap >= gap_share * range && leaves_a_field_of_view(least, image);
   return found ? std::optional(least) : std::nullopt;
+}
+
+std::string said_of_padding(const std::string& file, float padding) {
+  std::array<char, 32> number{};
+  std::to_chars(number.data(), number.data() + number.size(), padding);
+  return "'" + file + "' is padded with " + number.data() + ", which counts as not measured";
 }
 
 bool holds(const HostImage& image, float value) {
@@ -114,12 +120,16 @@ bool is_cut_out(const HostImage& image) {
   return !masked_background(image.geometry.extent, image.voxels.data()).empty();
 }
 
+std::string said_of_cut_out(const std::string& file) {
+  return "'" + file + "' has NaN around its object, which counts as its background";
+}
+
 namespace {
 
 void fill_background(HostImage& image) {
   const std::vector<std::uint8_t> outside =
       masked_background(image.geometry.extent, image.voxels.data());
-  const float least = smallest_value(image);
+  const float least = smallest_value(image.voxels);
   for (std::size_t i = 0; i < outside.size(); ++i)
     if (outside[i]) image.voxels[i] = least;
 }

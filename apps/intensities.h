@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <freeflow/io/image_file.h>
 #include <freeflow/registration/levels/content_box.h>
@@ -21,7 +22,7 @@ struct IntensityOptions {
 std::pair<float, float> parse_clip(const std::string& text);
 
 /// Of the voxels that have a value; infinite where none has.
-float smallest_value(const HostImage& image);
+float smallest_value(const std::vector<float>& voxels);
 
 /// The value that scanners, converters and resampling fill with what was not measured: the least
 /// one, of a share of the voxels, far below all others. In CT it lies below -1500, above which they
@@ -29,6 +30,10 @@ float smallest_value(const HostImage& image);
 /// range, and leaves a field of view (masked_background.h says what is none). Nothing where there
 /// is none.
 std::optional<float> find_padding(const HostImage& image);
+
+/// "'FILE' is padded with VALUE, which counts as not measured", the value with every digit, as
+/// --background takes it.
+std::string said_of_padding(const std::string& file, float padding);
 
 /// Whether a voxel has this value.
 bool holds(const HostImage& image, float value);
@@ -38,6 +43,9 @@ bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip)
 
 /// Whether NaN lies around an object (masked_background()).
 bool is_cut_out(const HostImage& image);
+
+/// "'FILE' has NaN around its object, which counts as its background".
+std::string said_of_cut_out(const std::string& file);
 
 /// The voxels as a registration takes them: around what was cut out the least value; without the
 /// background and what was not measured (NaN), the others clipped.

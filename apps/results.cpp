@@ -123,13 +123,14 @@ void write_results(Context& ctx, ResultFiles& files, const WarpedImages& images,
   for (std::size_t c = 0; c < images.fixed.size(); ++c) {
     const Volume<float>&fixed = images.fixed[c], &moving = images.moving[c];
     if (!names.warped.empty())
-      files.add_image(ctx, names.warped[c],
-                      warp(ctx, moving, fixed.geometry(), result.affine, &result.displacement,
-                           images.interpolation, smallest_value(images.inputs.moving[c].voxels)));
+      files.add_image(
+          ctx, names.warped[c],
+          warp(ctx, moving, fixed.geometry(), result.affine, &result.displacement,
+               images.interpolation, smallest_value(images.inputs.moving[c].voxels.voxels)));
     if (!names.inverse_warped.empty())
       files.add_image(ctx, names.inverse_warped[c],
                       resample(ctx, fixed, back, moving.geometry(), images.interpolation,
-                               smallest_value(images.inputs.fixed[c].voxels)));
+                               smallest_value(images.inputs.fixed[c].voxels.voxels)));
   }
 }
 
@@ -144,13 +145,15 @@ void write_linear_results(Context& ctx, ResultFiles& files, const WarpedImages& 
   for (std::size_t c = 0; c < images.fixed.size(); ++c) {
     const Volume<float>&fixed = images.fixed[c], &moving = images.moving[c];
     if (!names.warped.empty())
-      files.add_image(ctx, names.warped[c],
-                      warp(ctx, moving, fixed.geometry(), result.affine, nullptr,
-                           images.interpolation, smallest_value(images.inputs.moving[c].voxels)));
+      files.add_image(
+          ctx, names.warped[c],
+          warp(ctx, moving, fixed.geometry(), result.affine, nullptr, images.interpolation,
+               smallest_value(images.inputs.moving[c].voxels.voxels)));
     if (!names.inverse_warped.empty())
-      files.add_image(ctx, names.inverse_warped[c],
-                      warp(ctx, fixed, moving.geometry(), result.affine.inverse(), nullptr,
-                           images.interpolation, smallest_value(images.inputs.fixed[c].voxels)));
+      files.add_image(
+          ctx, names.inverse_warped[c],
+          warp(ctx, fixed, moving.geometry(), result.affine.inverse(), nullptr,
+               images.interpolation, smallest_value(images.inputs.fixed[c].voxels.voxels)));
   }
 }
 

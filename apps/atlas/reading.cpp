@@ -1,9 +1,11 @@
 #include <apps/atlas/reading.h>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <thread>
 
+#include <apps/image_sizes.h>
 #include <apps/intensities.h>
 #include <apps/program.h>
 #include <freeflow/core/error.h>
@@ -31,8 +33,11 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
     HostImage image = read_image(file);
     if (subject.channels.empty()) subject.geometry = image.geometry;
     require_grid(file, image.geometry, first, subject.geometry);
-    prepare_intensities(image, {.background = find_padding(image), .cut_out = is_cut_out(image)});
     warnings.insert(warnings.end(), image.warnings.begin(), image.warnings.end());
+    const IntensityOptions found{.background = find_padding(image), .cut_out = is_cut_out(image)};
+    if (found.background) warnings.push_back(said_of_padding(file, *found.background));
+    if (found.cut_out) warnings.push_back(said_of_cut_out(file));
+    prepare_intensities(image, found);
     subject.channels.push_back(std::move(image.voxels));
   }
   if (!listed.mask.empty()) {
@@ -43,6 +48,28 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
   if (!listed.labels.empty())
     require_grid(listed.labels, read_geometry(listed.labels), first, subject.geometry);
   return subject;
+}
+
+std::vector<std::string> said_of_subject_sizes(const std::vector<ListedSubject>& listed) {
+  struct Sized {
+    std::string file;
+    Geometry grid;
+  };
+  std::vector<Sized> sized;
+  for (const ListedSubject& subject : listed) try {
+      sized.push_back({subject.channels[0], read_geometry(subject.channels[0])});
+    } catch (const std::runtime_error&) {  // reading says why, or has left it out
+    }
+  if (sized.empty()) return {};
+  std::vector<Sized> ordered = sized;
+  const auto middle = ordered.begin() + std::ptrdiff_t(ordered.size() / 2);
+  std::ranges::nth_element(ordered, middle, {},
+                           [](const Sized& s) { return longest_side_mm(s.grid); });
+  std::vector<std::string> said;
+  for (const Sized& s : sized)
+    if (const auto sentence = said_of_sizes(s.file, s.grid, middle->file, middle->grid))
+      said.push_back(*sentence);
+  return said;
 }
 
 ReadSubjects read_subjects(const std::vector<ListedSubject>& listed, bool keep_going, int threads) {

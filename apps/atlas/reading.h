@@ -20,6 +20,10 @@ struct ReadSubjects {
 /// subject is left out with a warning.
 ReadSubjects read_subjects(const std::vector<ListedSubject>& listed, bool keep_going, int threads);
 
+/// A sentence for each whose size is another unit's beside that of the median subject
+/// (said_of_sizes()). Reads headers; what cannot be read is left to read_subjects().
+std::vector<std::string> said_of_subject_sizes(const std::vector<ListedSubject>& listed);
+
 /// One subject, its labels only checked.
 AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>& warnings);
 

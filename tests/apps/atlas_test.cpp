@@ -116,6 +116,20 @@ TEST_F(AtlasProgram, WritesWhatItPromises) {
     EXPECT_TRUE(slurp(folder / ("again_" + name)) == slurp(folder / ("new/a_s1_" + name))) << name;
 }
 
+TEST_F(AtlasProgram, SaysWhatItMakesOfASubject) {
+  HostImage padded = read_image(path("s1.nii")), longer = read_image(path("s2.nii"));
+  for (int i = 0; i < 24 * 24 * 6; ++i) padded.voxels[std::size_t(i)] = -3024;
+  write_image(path("padded.nii"), padded.geometry, padded.voxels, StoredType::float32, 1);
+  longer.geometry.spacing *= 1000;  // micrometres
+  write_image(path("longer.nii"), longer.geometry, longer.voxels, StoredType::float32, 1);
+  const Outcome o = run(atlas + " -i s0.nii padded.nii s1.nii longer.nii -o a_ --dry-run" + quick);
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(lines_of(o.err).size(), 2u) << o.err;
+  for (const char* words : {"'padded.nii' is padded with -3024, which counts as not measured\n",
+                            "'longer.nii' is ", "are the lengths of one header in another unit?\n"})
+    EXPECT_NE(o.err.find(words), std::string::npos) << words << " in " << o.err;
+}
+
 /// Mean over the template's mask.
 double mean_inside(const std::string& image, const std::string& mask) {
   const std::vector<float> values = read_image(image).voxels, inside = read_image(mask).voxels;

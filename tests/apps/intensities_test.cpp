@@ -161,7 +161,7 @@ TEST_F(Intensities, NaNAroundWhatWasCutOutCountsAsBackground) {
     write_image((folder / name).string(), masked.geometry, masked.voxels, StoredType::float32, 1);
   };
   write_masked("nan.nii");
-  const float least = apps::smallest_value(masked);
+  const float least = apps::smallest_value(masked.voxels);
   for (float& v : masked.voxels) v = std::isnan(v) ? least : v;
   write_masked("filled.nii");
   const std::string call = linreg + " -f f.nii --dof 6 --search gradient ";
