@@ -13,6 +13,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <string_view>
 #include <system_error>
 #include <thread>
 
@@ -30,11 +31,15 @@ namespace {
 
 enum class State { not_done, done, made_before, failed };
 
+struct Ending {
+  State state = State::not_done;
+  double seconds = 0;   ///< of computing and writing
+  PairVerdict verdict;  ///< of a failure the sentence alone
+};
+
 struct Pair {
   std::unique_ptr<PairRun> run;
-  State state = State::not_done;
-  double seconds = 0;  ///< of computing and writing
-  std::string failure;
+  Ending ending;
 };
 
 class Worker;
@@ -54,6 +59,8 @@ class Cohort {
   }
   /// The next pair to do, while there is one.
   std::optional<std::size_t> take();
+  /// A pair is at its end; the summary follows, but not for every one of many.
+  void ended(std::size_t i, const Ending& ending);
   /// Whether a pair that found no memory is tried again, as it was not alone.
   bool try_alone(std::size_t i);
   /// Whether several pairs are at work, or will be.
@@ -66,7 +73,13 @@ class Cohort {
   void work_beside(const Device& device, int threads);
   int workers(const Context& ctx) const;
   std::size_t count(State state) const {
-    return std::size_t(std::ranges::count(pairs_, state, &Pair::state));
+    return std::size_t(
+        std::ranges::count(pairs_, state, [](const Pair& pair) { return pair.ending.state; }));
+  }
+  std::size_t count(std::string_view grade) const {
+    return std::size_t(std::ranges::count(pairs_, grade, [](const Pair& pair) {
+      return std::string_view(pair.ending.verdict.grade);
+    }));
   }
   void write_summary() const;
   void say_summary() const;
@@ -74,7 +87,8 @@ class Cohort {
   const CohortOptions& options_;
   const std::vector<CohortPair>& listed_;
   std::vector<Pair> pairs_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // of the pairs' endings and of what follows
+  Stopwatch since_summary_;
   std::deque<std::size_t> to_do_, to_do_alone_;
   std::exception_ptr error_;  // the first that ended a worker
   int jobs_ = 1;
@@ -139,10 +153,10 @@ void Worker::attempt(std::size_t i, const Work& work) {
   } catch (...) {
     pair.run.reset();
     if (ran_out() && cohort_.try_alone(i)) return;
-    pair.failure = current_failure().sentence;
-    pair.state = State::failed;
+    const std::string failure = current_failure().sentence;
     std::fprintf(stderr, "%s: %s (%s): %s\n", cohort_.options().program.c_str(),
-                 cohort_.label(i).c_str(), cohort_.listed(i).output.c_str(), pair.failure.c_str());
+                 cohort_.label(i).c_str(), cohort_.listed(i).output.c_str(), failure.c_str());
+    cohort_.ended(i, {State::failed, 0, {"", failure}});
   }
 }
 
@@ -165,8 +179,9 @@ bool Worker::end_reading(std::size_t i) {
   attempt(i, [&] {
     to_do = reading_.get();
     if (to_do) return;
-    cohort_.pair(i).state = State::made_before;
-    cohort_.pair(i).run.reset();
+    Pair& pair = cohort_.pair(i);
+    cohort_.ended(i, {State::made_before, 0, pair.run->verdict()});
+    pair.run.reset();
   });
   return to_do;
 }
@@ -195,8 +210,8 @@ void Worker::end_writing() {
   being_written_.reset();
   attempt(i, [&] {
     Pair& pair = cohort_.pair(i);
-    pair.seconds = writing_.get();
-    pair.state = State::done;
+    const double seconds = writing_.get();
+    cohort_.ended(i, {State::done, seconds, pair.run->verdict()});
     pair.run.reset();
   });
 }
@@ -233,6 +248,18 @@ std::optional<std::size_t> Cohort::take() {
   const std::size_t i = to_do_.front();
   to_do_.pop_front();
   return i;
+}
+
+void Cohort::ended(std::size_t i, const Ending& ending) {
+  constexpr double seconds_between = 2;
+  const std::lock_guard lock(mutex_);
+  pairs_[i].ending = ending;
+  if (since_summary_.seconds() < seconds_between) return;
+  since_summary_.lap();
+  try {
+    write_summary();
+  } catch (const std::exception&) {  // the last one, when all have ended, says so
+  }
 }
 
 bool Cohort::try_alone(std::size_t i) {
@@ -312,12 +339,12 @@ void Cohort::write_summary() const {
   const std::string path = set.file("");
   std::ofstream file(path);
   if (!file) fail_writing(options_.summary, errno);
-  file << "pair\toutput\tstate\tseconds\tsentence\n";
+  file << "pair\toutput\tstate\tseconds\tverdict\tsentence\n";
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     constexpr const char* words[] = {"not done", "done", "made before", "failed"};
-    const Pair& pair = pairs_[i];
-    file << i + 1 << '\t' << listed_[i].output << '\t' << words[int(pair.state)] << '\t'
-         << pair.seconds << '\t' << pair.failure << '\n';
+    const auto& [state, seconds, verdict] = pairs_[i].ending;
+    file << i + 1 << '\t' << listed_[i].output << '\t' << words[int(state)] << '\t' << seconds
+         << '\t' << verdict.grade << '\t' << verdict.sentence << '\n';
   }
   file.close();
   if (!file) fail_cut_short(options_.summary, path);
@@ -329,6 +356,12 @@ void Cohort::say_summary() const {
   std::fprintf(stderr, "%s: %zu pairs: %zu done, %zu made before, %zu failed\n",
                options_.program.c_str(), pairs_.size(), count(State::done),
                count(State::made_before), count(State::failed));
+  const std::size_t look = count("look"), bad = count("bad");
+  if (look + bad > 0)
+    std::fprintf(stderr,
+                 "%s: %zu of them to be looked at, %zu bad by their reports; --summary FILE.tsv "
+                 "lists them, regtool report --group shows them\n",
+                 options_.program.c_str(), look, bad);
 }
 
 int Cohort::run() {

@@ -54,16 +54,19 @@ void keep_origin(ordered_json& report, const ordered_json& from, const Outputs& 
       sizes_of(outputs.names, [&](const std::string& name) { return outputs.set.file(name); });
 }
 
-bool made_already(const OutputNames& names, const ordered_json& from) {
+std::optional<ordered_json> report_of_finished(const OutputNames& names, const ordered_json& from) {
   try {
-    if (!names.page.empty() && !std::filesystem::exists(names.prefix + names.page)) return false;
+    if (!names.page.empty() && !std::filesystem::exists(names.prefix + names.page))
+      return std::nullopt;
     std::ifstream file(names.prefix + names.report);
-    const ordered_json report = ordered_json::parse(file);
-    return report.at("made_from") == from &&
-           report.at("bytes_of_files") ==
-               sizes_of(names, [&](const std::string& name) { return names.prefix + name; });
+    ordered_json report = ordered_json::parse(file);
+    const bool complete =
+        report.at("made_from") == from &&
+        report.at("bytes_of_files") ==
+            sizes_of(names, [&](const std::string& name) { return names.prefix + name; });
+    return complete ? std::optional(std::move(report)) : std::nullopt;
   } catch (const std::exception&) {
-    return false;  // no report, another's, or a file that is gone
+    return std::nullopt;  // no report, another's, or a file that is gone
   }
 }
 

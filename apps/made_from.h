@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 
 #include <apps/options.h>
@@ -18,8 +19,9 @@ nlohmann::ordered_json made_from(const Program& program, const CommonOptions& pa
 void keep_origin(nlohmann::ordered_json& report, const nlohmann::ordered_json& from,
                  const Outputs& outputs);
 
-/// Whether the outputs are in their places, complete, and their report says that they were made
-/// from `from`.
-bool made_already(const OutputNames& names, const nlohmann::ordered_json& from);
+/// The report of outputs that are in their places, complete, and were made from `from`; nothing
+/// where they are not.
+std::optional<nlohmann::ordered_json> report_of_finished(const OutputNames& names,
+                                                         const nlohmann::ordered_json& from);
 
 }  // namespace freeflow::apps

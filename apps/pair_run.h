@@ -10,6 +10,12 @@
 
 namespace freeflow::apps {
 
+/// What a pair's report says of it: a grade (good, look, bad) and a sentence; empty without a
+/// report.
+struct PairVerdict {
+  std::string grade, sentence;
+};
+
 class PairRun {
  public:
   virtual ~PairRun() = default;
@@ -22,6 +28,8 @@ class PairRun {
   /// no longer uses the context and may be called on another thread; the object must outlive it.
   /// beside_others: other pairs are at work too, whose lines of progress would mix with this one's.
   virtual std::function<void()> compute(Context& ctx, bool beside_others) = 0;
+  /// Once the outputs are there, from made_already() or from what compute() returned.
+  virtual PairVerdict verdict() const { return {}; }
 };
 
 /// A context that is made on another thread, as that takes a GPU a quarter of a second, in which

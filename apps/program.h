@@ -45,12 +45,15 @@ void stop_if_interrupted();
 
 class Stopwatch {
  public:
-  /// Seconds since the last lap.
+  /// Since the last lap.
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - last_).count();
+  }
+  /// The same, and begins the next.
   double lap() {
-    const auto now = std::chrono::steady_clock::now();
-    const double seconds = std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-    return seconds;
+    const double passed = seconds();
+    last_ = std::chrono::steady_clock::now();
+    return passed;
   }
 
  private:

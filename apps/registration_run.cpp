@@ -17,7 +17,14 @@ namespace freeflow::apps {
 bool RegistrationRun::made_already() {
   const OutputSet ends_what_a_killed_run_began(names_.prefix);
   made_from_ = made_from(program_, common_);
-  return apps::made_already(names_, made_from_);
+  const auto report = report_of_finished(names_, made_from_);
+  if (report) keep_verdict(*report);
+  return report.has_value();
+}
+
+void RegistrationRun::keep_verdict(const nlohmann::ordered_json& report) {
+  if (const auto summary = report.find("summary"); summary != report.end())
+    verdict_ = {summary->value("grade", ""), summary->value("verdict", "")};
 }
 
 void RegistrationRun::read() {
@@ -83,6 +90,7 @@ void RegistrationRun::finish(nlohmann::ordered_json& report) {
   if (!names_.report.empty()) write_json(outputs_->set.file(names_.report), report);
   stop_if_interrupted();
   outputs_->set.commit();
+  keep_verdict(report);
   // Of a cohort the summary speaks.
   if (!kept_ && !common_.quiet)
     std::fputs(closing_words(program_.name, report, names_).c_str(), stderr);

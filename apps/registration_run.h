@@ -19,6 +19,7 @@ class RegistrationRun : public PairRun {
  public:
   bool made_already() override;
   void read() override;
+  PairVerdict verdict() const override { return verdict_; }
 
  protected:
   /// `kept` may be null; what it points to must outlive this.
@@ -52,7 +53,10 @@ class RegistrationRun : public PairRun {
  private:
   void finish(nlohmann::ordered_json& report);
 
+  void keep_verdict(const nlohmann::ordered_json& report);
+
   std::optional<PagePictures> pictures_;
+  PairVerdict verdict_;
   nlohmann::ordered_json made_from_;  // of a cohort's pair
 };
 

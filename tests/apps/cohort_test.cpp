@@ -1,8 +1,12 @@
 // --pairs of the registration programs and of regtool apply, as a user runs them.
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include <nlohmann/json.hpp>
 
+#include <apps/cohort.h>
+#include <apps/program.h>
 #include <freeflow/io/image_file.h>
 
 #include "apps/program_test_support.h"
@@ -12,6 +16,7 @@ namespace freeflow {
 namespace cohort_test {
 
 using namespace test;
+using namespace apps;
 
 const std::string fluidreg = program_path("fluidreg");
 const std::string linreg = program_path("linreg");
@@ -86,7 +91,14 @@ TEST_F(Cohort, GivesTheFilesOfSingleRuns) {
     ASSERT_EQ(run(masked).status, 0);
     for (const std::string name : {"a_", "b_", "c_"})
       expect_same_files("single/" + name, "out/" + name);
-    EXPECT_EQ(slurp(folder / "sums.tsv").find("pair\toutput\tstate\tseconds\tsentence\n1\t"), 0u);
+    const std::string sums = slurp(folder / "sums.tsv");
+    EXPECT_EQ(sums.find("pair\toutput\tstate\tseconds\tverdict\tsentence\n1\t"), 0u);
+    for (const std::string name : {"a_", "b_", "c_"}) {
+      const auto said = report("out/" + name)["summary"];
+      std::string columns = "\t";
+      columns.append(said["grade"]).append("\t").append(said["verdict"]).append("\n");
+      EXPECT_NE(sums.find(columns, sums.find("/" + name + "\tdone")), std::string::npos) << sums;
+    }
     std::filesystem::remove_all(folder / "out");
     std::filesystem::remove_all(folder / "single");
   }
@@ -134,7 +146,7 @@ TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
       << o.err;
   EXPECT_NE(o.err.find("2 done, 0 made before, 1 failed"), std::string::npos) << o.err;
   EXPECT_FALSE(std::filesystem::exists(folder / "out/a_report.json"));
-  EXPECT_NE(slurp(folder / "sums.tsv").find("\tfailed\t0\tcannot read"), std::string::npos);
+  EXPECT_NE(slurp(folder / "sums.tsv").find("\tfailed\t0\t\tcannot read"), std::string::npos);
 
   const auto says = [&](const std::string& options, const std::string& words) {
     const Outcome again = run(call + options);
@@ -289,8 +301,42 @@ TEST_F(Cohort, AnInterruptedRunLeavesNoSummaryOfAnEarlierOne) {
                         "--summary sums.tsv --device cpu --threads 1");
   EXPECT_EQ(o.status, 130) << o.err;
   EXPECT_NE(o.err.find("of 30 pairs are done"), std::string::npos) << o.err;
-  EXPECT_NE(slurp(folder / "sums.tsv").find("a30_\tnot done\t0\t\n"), std::string::npos)
+  EXPECT_NE(slurp(folder / "sums.tsv").find("a30_\tnot done\t0\t\t\n"), std::string::npos)
       << slurp(folder / "sums.tsv");
+}
+
+/// A pair whose work is a function.
+class Pretended : public PairRun {
+ public:
+  explicit Pretended(const std::function<void()>& work) : work_(work) {}
+  bool made_already() override { return false; }
+  void read() override {}
+  std::function<void()> compute(Context&, bool) override {
+    work_();
+    return [] {};
+  }
+  PairVerdict verdict() const override { return {"look", "why"}; }
+
+ private:
+  std::function<void()> work_;
+};
+
+TEST_F(Cohort, TheSummaryFollowsWhatHasEnded) {
+  const std::string summary = (folder / "sums.tsv").string();
+  std::string when_the_third_began;
+  const std::function<void()> works[] = {
+      [] {}, [] { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); },
+      [&] { when_the_third_began = slurp(summary); }};
+  std::vector<CohortPair> pairs;
+  for (const auto& work : works)
+    pairs.push_back({"a_", [&work](const std::string&, KeptImages&) {
+                       return std::make_unique<Pretended>(work);
+                     }});
+  EXPECT_EQ(run_cohort({"test", "cpu", 1, 1, Verbosity::quiet, summary}, pairs), done);
+  EXPECT_NE(when_the_third_began.find("1\ta_\tdone\t"), std::string::npos) << when_the_third_began;
+  EXPECT_NE(when_the_third_began.find("3\ta_\tnot done\t0\t\t\n"), std::string::npos);
+  const std::string all = slurp(summary);
+  EXPECT_NE(all.find("\tlook\twhy\n", all.find("3\ta_\tdone")), std::string::npos) << all;
 }
 
 }  // namespace cohort_test
