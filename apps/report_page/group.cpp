@@ -51,6 +51,11 @@ double median(std::vector<double> values) {
   return values.size() % 2 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
+/// The median deviation of few is near 0 by chance: of three normal numbers one lies beyond 3.5 in
+/// 29 of 100 cases. Scores that are divided by this do so in about five, whatever the number
+/// (fitted to 200,000 drawn groups of each size from 3 to 20).
+double widening(std::size_t n) { return n > 2 ? 1 + 5.3 / std::pow(double(n) - 2, 1.3) : 1; }
+
 /// Of those members that have the figure.
 void score(std::span<GroupMember> members, GroupFigure GroupMember::*figure, bool low_only) {
   std::vector<double> values;
@@ -59,11 +64,12 @@ void score(std::span<GroupMember> members, GroupFigure GroupMember::*figure, boo
   if (values.empty()) return;
   const double middle = median(values);
   const std::vector<double> scores = robust_scores(values);
+  const double wider = widening(values.size());
   std::size_t i = 0;
   for (GroupMember& m : members) {
     GroupFigure& f = m.*figure;
     if (!f.value) continue;
-    f.score = low_only && *f.value > middle ? 0 : scores[i];
+    f.score = low_only && *f.value > middle ? 0 : scores[i] / wider;
     m.score = std::max(m.score, f.score);
     ++i;
   }

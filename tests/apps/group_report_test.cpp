@@ -1,5 +1,6 @@
 // regtool report --group as a user runs it, and its scores.
 #include <nlohmann/json.hpp>
+#include <random>
 
 #include <apps/report_page/group.h>
 
@@ -118,6 +119,21 @@ TEST(Rank, LowSimilarityCountsAndHighDoesNot) {
   for (const apps::GroupMember& m : members)
     EXPECT_EQ(m.score == 0, m.name == "e" || m.name == "c" || *m.similarity.value >= 1.31)
         << m.name;
+}
+
+TEST(Rank, FewOfWhichNoneStandsOutHaveNoOutlier) {
+  std::mt19937 engine(7);
+  std::normal_distribution<double> normal;
+  for (const int n : {3, 4, 5, 6, 8, 12}) {
+    int groups = 0;
+    for (int group = 0; group < 400; ++group) {
+      std::vector<apps::GroupMember> members(static_cast<std::size_t>(n));
+      for (apps::GroupMember& m : members) m.displacement.value = 9 + normal(engine);
+      apps::rank(members);
+      groups += members.front().score > apps::GroupMember::outlier;
+    }
+    EXPECT_LT(groups, 36) << n << " members; without a correction 44 to 116";
+  }
 }
 
 TEST(Rank, AProgramsRegistrationsAreComparedAmongThemselves) {
