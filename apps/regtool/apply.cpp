@@ -1,5 +1,6 @@
 // regtool apply: images and labels through a chain of transforms, in one resampling.
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -56,6 +57,16 @@ std::optional<StoredType> chosen_type(const std::string& word) {
   throw InvalidArgument("--type '" + word + "' is not one of " + words_of_types());
 }
 
+std::optional<double> chosen_fill(const std::string& word) {
+  if (word == "min") return std::nullopt;
+  double value = 0;
+  const char* const end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, value);
+  require(read.ec == std::errc() && read.ptr == end,
+          "--fill '" + word + "' is neither a number nor min");
+  return value;
+}
+
 std::vector<std::string> bids_outputs(const ApplyOptions& o) {
   require(o.outputs.size() == 1,
           "--bids names the files: give -o one folder, or one start of the names");
@@ -97,8 +108,8 @@ bool parse(int argc, const char* const* argv, ApplyOptions& o, po::variables_map
        "type")  //
       ("type", po::value(&o.type)->value_name("TYPE"),
        ("voxel type of the outputs, " + words_of_types() + "; default: the input's").c_str())  //
-      ("fill", po::value(&o.resample.fill)->default_value(o.resample.fill, "0")->value_name("V"),
-       "value where the moving image has none");
+      ("fill", po::value(&o.fill)->default_value(o.fill)->value_name("V|min"),
+       "value where the moving image has none; min: its smallest one, as CT wants it");
   options.add_options()  //
       ("pairs", po::value(&o.pairs)->value_name("FILE.tsv"),
        "a table instead of -i, -r, -t, -o: columns input, reference, output, transform and, where "
@@ -134,6 +145,7 @@ void validate(ApplyOptions& o) {
               interpolation == "labels",
           "--interpolation '" + interpolation + "' is not one of linear, nearest, cubic, labels");
   o.resample.type = chosen_type(o.type);
+  o.resample.fill = chosen_fill(o.fill);
   require(o.jobs >= 0 && o.jobs <= 64, "--jobs must lie between 0 (automatic) and 64");
 }
 
@@ -177,6 +189,7 @@ int regtool_apply(int argc, const char* const* argv) {
   po::variables_map found;
   if (!parse(argc, argv, o, found)) return done;
   validate(o);
+  o.resample.fill_is_chosen = !found["fill"].defaulted();
   if (o.pairs.empty()) {
     require(o.summary.empty(), "--summary goes with --pairs");
     require(o.jobs == 0, "--jobs goes with --pairs");

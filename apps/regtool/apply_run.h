@@ -19,7 +19,7 @@ namespace freeflow::apps {
 
 struct ApplyOptions {
   std::vector<std::string> inputs, outputs, transforms;
-  std::string reference, type;
+  std::string reference, type, fill = "0";
   std::string pairs, summary;  ///< tables, or empty
   int jobs = 0;
   ResampleOptions resample;

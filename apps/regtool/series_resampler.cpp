@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include <apps/intensities.h>
 #include <apps/program.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/stored_voxels.h>
@@ -53,9 +54,20 @@ bool holds_long_labels(const unsigned char* stored, std::size_t count) {
   return some;
 }
 
+/// What stands for the smallest value; 0 where none has one.
+float smallest_stored(const std::vector<float>& stored, double slope) {
+  float smallest = smallest_value(stored);
+  if (slope < 0)
+    for (const float v : stored) smallest = v > smallest ? v : smallest;
+  return std::isfinite(smallest) ? smallest : 0;
+}
+
 /// 0 is the default: where it does not fit, a sentence says what stands in its place.
-void check_fill(double fill, bool as_labels, const SeriesLayout& out, const std::string& to,
-                std::vector<std::string>& warnings) {
+void check_fill(const std::optional<double>& chosen, bool as_labels, const SeriesLayout& out,
+                const std::string& to, std::vector<std::string>& warnings) {
+  require(chosen || !as_labels, "--fill min is of images; labels take an integer");
+  if (!chosen) return;
+  const double fill = *chosen;
   std::ostringstream given;
   given << "--fill " << fill;
   constexpr double every_integer = 9007199254740992.0;  // of double: up to 2^53
@@ -92,12 +104,13 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
                   "': its header scales the values, which labels do not bear; save it plain");
   as_labels_ = vote || (o_.interpolation == "nearest" && is_integer(in.stored_type) && !scaled);
   may_hold_labels_ = o_.interpolation == "nearest" && in.stored_type == StoredType::float64 &&
-                     !scaled && o_.fill == std::nearbyint(o_.fill);
+                     !scaled && o_.fill && *o_.fill == std::nearbyint(*o_.fill);
   place(in);
   from_ = from;
   to_ = to;
   nonfinite_ = 0;
   mixes_labels_ = false;
+  doubt_of_fill_.clear();
   const SeriesLayout out = output_of(in);
   check_fill(o_.fill, as_labels_, out, to, warnings);
   const auto writer = std::make_shared<SeriesWriter>(to, out, ctx_.threads());
@@ -109,6 +122,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   if (mixes_labels_)
     warnings.push_back("'" + from + "' looks like labels, which " + o_.interpolation +
                        " interpolation mixes into others; add --interpolation labels");
+  if (!doubt_of_fill_.empty()) warnings.push_back(doubt_of_fill_);
   if (!out.keeps_gradients(to))
     warnings.push_back("the gradients of diffusion in '" + from + "' are not in '" + to +
                        "', which has no place for them; name an output .nrrd");
@@ -179,7 +193,7 @@ std::vector<unsigned char> SeriesResampler::label_plane(const unsigned char* sto
       o_.interpolation == "labels" ? LabelInterpolation::vote : LabelInterpolation::nearest;
   std::vector<std::uint64_t> labels =
       to_labels(from_, in.stored_type, stored, in.geometry.extent.count());
-  const auto background = std::uint64_t(std::int64_t(o_.fill));
+  const auto background = std::uint64_t(std::int64_t(o_.fill.value()));
   const NumberedLabels<std::uint64_t> numbered = number_labels(labels, background);
   std::int32_t outside = 0;
   while (numbered.of(outside) != background) ++outside;
@@ -191,6 +205,17 @@ std::vector<unsigned char> SeriesResampler::label_plane(const unsigned char* sto
   labels.resize(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) labels[i] = numbered.of(numbers[i]);
   return from_labels(to_, out.stored_type, labels);
+}
+
+void SeriesResampler::doubt_fill(float smallest, const SeriesLayout& out) {
+  constexpr double far_below_soft_tissue = -500;  // in CT, where 0 is water
+  const double value = double(smallest) * out.slope + out.intercept;
+  if (!(value < far_below_soft_tissue)) return;
+  std::ostringstream said;
+  said << "'" << from_ << "' goes down to " << value << ", and '" << to_
+       << "' holds 0 where it has no value; --fill min takes its smallest, --fill 0 says that this "
+          "is meant";
+  doubt_of_fill_ = said.str();
 }
 
 std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* stored,
@@ -207,7 +232,9 @@ std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* sto
     if (unscale) value = float(in.slope * double(value) + in.intercept);
   }
   nonfinite_ += nonfinite;
-  const auto fill = float((o_.fill - out.intercept) / out.slope);
+  const float smallest = smallest_stored(values, out.slope),
+              fill = o_.fill ? float((*o_.fill - out.intercept) / out.slope) : smallest;
+  if (in.planes() == 1 && !o_.fill_is_chosen) doubt_fill(smallest, out);
   const std::vector<float> there =
       interpolated(Volume<float>(ctx_, in.geometry, values), fill).to_host(ctx_);
   return from_floats(out.stored_type, there.data(), there.size());

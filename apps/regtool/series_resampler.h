@@ -15,7 +15,9 @@ namespace freeflow::apps {
 struct ResampleOptions {
   std::string interpolation = "linear";  ///< linear, nearest, cubic or labels
   std::optional<StoredType> type;        ///< of the output; the input's else
-  double fill = 0;                       ///< where the image has no value
+  /// Where the image has no value; nothing: each volume's smallest one.
+  std::optional<double> fill = 0;
+  bool fill_is_chosen = false;  ///< or what it is by default, which CT may not want
 };
 
 /// A scalar volume at a time, so that memory holds a few of them whatever the length of a series.
@@ -37,6 +39,7 @@ class SeriesResampler {
 
  private:
   void place(const SeriesLayout& in);
+  void doubt_fill(float smallest, const SeriesLayout& out);
   Volume<float> interpolated(const Volume<float>& volume, float fill);
   SeriesLayout output_of(const SeriesLayout& in) const;
   std::vector<unsigned char> resampled(const std::vector<unsigned char>& planes,
@@ -54,6 +57,7 @@ class SeriesResampler {
   std::optional<SamplingMap> map_;
   std::string from_, to_;
   bool as_labels_ = false, may_hold_labels_ = false, mixes_labels_ = false;
+  std::string doubt_of_fill_;
   std::size_t nonfinite_ = 0;
 };
 

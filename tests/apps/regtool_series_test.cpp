@@ -242,6 +242,27 @@ TEST_F(RegtoolSeries, TheHeadersScalingStays) {
                  "--fill 2 does not fit");
 }
 
+TEST_F(RegtoolSeries, CtIsFilledWithAirWhereThatIsAskedFor) {
+  std::vector<float> hounsfield = plane(0);
+  for (float& v : hounsfield) v = v * 10 - 700;
+  hounsfield[7] = -1000;
+  write_image(path("ct.nii.gz"), moving_, hounsfield, StoredType::int16, 1);
+  Geometry beside = moving_;
+  beside.origin.x() += 1000;
+  write_image(path("beside.nii.gz"), beside, std::vector<float>(beside.extent.count()));
+  const auto filled = [&](const std::string& options, const std::string& said) {
+    const Outcome o =
+        run(regtool + " apply -r beside.nii.gz -i ct.nii.gz -o there.nii.gz" + options);
+    EXPECT_EQ(o.status, 0) << o.err;
+    EXPECT_EQ(o.err.find("'ct.nii.gz' goes down to -1000") != std::string::npos, !said.empty());
+    return read_image(path("there.nii.gz")).voxels[0];
+  };
+  EXPECT_EQ(filled("", "doubted"), 0);
+  EXPECT_EQ(filled(" --fill 0", ""), 0);
+  EXPECT_EQ(filled(" --fill min", ""), -1000);
+  EXPECT_EQ(filled(" --fill min --type float32 --interpolation cubic", ""), -1000);
+}
+
 TEST_F(RegtoolSeries, AllOutputsOrNone) {
   write_image(path("good.nii.gz"), moving_, plane(0));
   std::ofstream(path("bad.nii.gz")) << "no image";
