@@ -57,10 +57,6 @@ void invert_affines(HostTransform& transform, const std::string& path) {
   }
 }
 
-bool asks_for_an_image(const std::string& sentence) {
-  return sentence.find("must be known") != std::string::npos;
-}
-
 /// One of the chain as it was listed, behind what was read before.
 HostTransform read_listed(const std::vector<ListedTransform>& listed, std::size_t i,
                           const HostTransform& before, std::optional<TransformFormat> source,
@@ -70,10 +66,9 @@ HostTransform read_listed(const std::vector<ListedTransform>& listed, std::size_
                                             context_of(listed, i, has_affine(before), context));
     if (listed[i].inverse) invert_affines(one, listed[i].path);
     return one;
-  } catch (const InvalidArgument& e) {
-    const std::string said = e.what();
-    if (listed.size() < 2 || !asks_for_an_image(said)) throw;
-    throw InvalidArgument(said +
+  } catch (const GridUnknown& e) {
+    if (listed.size() < 2) throw;
+    throw InvalidArgument(std::string(e.what()) +
                           "; of a chain --fixed is the image before any affine and --moving the "
                           "last file's: convert the others by themselves first");
   }
@@ -88,48 +83,43 @@ void warn_of_contradictions(const BidsSpaces& spaces, const std::vector<std::str
                        " contradicts the names of -t; FROM is the moving image's space");
 }
 
-}  // namespace
-
-int regtool_convert(int argc, const char* const* argv) {
+struct ConvertOptions {
   std::vector<std::string> inputs;
   std::string output, bids, from = "auto", to, fixed, moving, vectors = "measured";
   RunOptions run;
+};
+
+/// False when the help was asked for.
+bool parse(int argc, const char* const* argv, ConvertOptions& o) {
   po::options_description options("Options");
   options.add_options()  //
-      ("transform,t", po::value(&inputs)->composing()->value_name("FILE|[FILE,1]"),
+      ("transform,t", po::value(&o.inputs)->composing()->value_name("FILE|[FILE,1]"),
        "what to convert; several are a chain, the first applied first to a fixed point; [FILE,1] "
-       "is "
-       "the inverse of an affine")                                                              //
-      ("output,o", po::value(&output)->value_name("OUT"), "what is written, by its extension")  //
-      ("bids", po::value(&bids)->value_name("FROM:TO"),
+       "is the inverse of an affine")                                                             //
+      ("output,o", po::value(&o.output)->value_name("OUT"), "what is written, by its extension")  //
+      ("bids", po::value(&o.bids)->value_name("FROM:TO"),
        "OUT is the start of a BIDS name, to which _from-FROM_to-TO_mode-image_xfm and an extension "
        "are added; FROM is the moving image's space, TO the fixed one's")  //
-      ("from", po::value(&from)->default_value(from)->value_name("FORMAT"),
-       transform_format_words(true).c_str())                                               //
-      ("to", po::value(&to)->value_name("FORMAT"), transform_format_words(false).c_str())  //
-      ("fixed", po::value(&fixed)->value_name("IMAGE"),
-       "the reference image, whose grid some formats need")                           //
-      ("moving", po::value(&moving)->value_name("IMAGE"), "the image that is moved")  //
-      ("vectors", po::value(&vectors)->default_value(vectors)->value_name(vectors_words),
+      ("from", po::value(&o.from)->default_value(o.from)->value_name("FORMAT"),
+       transform_format_words(true).c_str())                                                 //
+      ("to", po::value(&o.to)->value_name("FORMAT"), transform_format_words(false).c_str())  //
+      ("fixed", po::value(&o.fixed)->value_name("IMAGE"),
+       "the reference image, whose grid some formats need")                             //
+      ("moving", po::value(&o.moving)->value_name("IMAGE"), "the image that is moved")  //
+      ("vectors", po::value(&o.vectors)->default_value(o.vectors)->value_name(vectors_words),
        about_vectors);
-  add_run_options(options, run);
+  add_run_options(options, o.run);
   po::variables_map found;
-  if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
-  require(!inputs.empty(), "name the transform with -t FILE");
-  require(!output.empty(), "name the output with -o OUT");
-  require(!to.empty(), "name whose file to write: --to " + transform_format_words(false));
-  const std::optional<TransformFormat> source = transform_format_of("from", from);
-  const TransformFormat target = *transform_format_of("to", to);
-  std::vector<ListedTransform> listed;
-  listed.reserve(inputs.size());
-  for (const std::string& input : inputs) listed.push_back(listed_transform(input));
-  std::vector<std::string> protect{fixed, moving};
-  for (const ListedTransform& one : listed) protect.push_back(one.path);
-  if (bids.empty()) protect_inputs(output, protect, {""});
-  const BidsSpaces spaces = bids.empty() ? BidsSpaces{} : parse_bids(bids);
-  const std::string prefix = bids.empty() ? output : bids_prefix(output);
+  if (!parse_regtool(argc, argv, summary, example, options, found)) return false;
+  require(!o.inputs.empty(), "name the transform with -t FILE");
+  require(!o.output.empty(), "name the output with -o OUT");
+  require(!o.to.empty(), "name whose file to write: --to " + transform_format_words(false));
+  return true;
+}
 
-  const TransformContext context = transform_context(fixed, moving, vectors);
+HostTransform read_chain_of(const std::vector<ListedTransform>& listed,
+                            std::optional<TransformFormat> source,
+                            const TransformContext& context) {
   check_order(listed);
   HostTransform chain;
   for (std::size_t i = 0; i < listed.size(); ++i) {
@@ -137,16 +127,37 @@ int regtool_convert(int argc, const char* const* argv) {
     for (auto& step : one.steps) chain.steps.push_back(std::move(step));
     chain.warnings.insert(chain.warnings.end(), one.warnings.begin(), one.warnings.end());
   }
-  if (!bids.empty()) {
-    warn_of_contradictions(spaces, inputs, chain.warnings);
-    output = prefix + bids_transform(spaces, extension_of(target, chain));
-    protect_inputs(output, protect, {""});
+  return chain;
+}
+
+}  // namespace
+
+int regtool_convert(int argc, const char* const* argv) {
+  ConvertOptions o;
+  if (!parse(argc, argv, o)) return done;
+  const std::optional<TransformFormat> source = transform_format_of("from", o.from);
+  const TransformFormat target = *transform_format_of("to", o.to);
+  std::vector<ListedTransform> listed;
+  listed.reserve(o.inputs.size());
+  for (const std::string& input : o.inputs) listed.push_back(listed_transform(input));
+  std::vector<std::string> protect{o.fixed, o.moving};
+  for (const ListedTransform& one : listed) protect.push_back(one.path);
+  if (o.bids.empty()) protect_inputs(o.output, protect, {""});
+  const BidsSpaces spaces = o.bids.empty() ? BidsSpaces{} : parse_bids(o.bids);
+  const std::string prefix = o.bids.empty() ? o.output : bids_prefix(o.output);
+
+  const TransformContext context = transform_context(o.fixed, o.moving, o.vectors);
+  HostTransform chain = read_chain_of(listed, source, context);
+  if (!o.bids.empty()) {
+    warn_of_contradictions(spaces, o.inputs, chain.warnings);
+    o.output = prefix + bids_transform(spaces, extension_of(target, chain));
+    protect_inputs(o.output, protect, {""});
   }
-  write_output(output, [&](const std::string& path) {
+  write_output(o.output, [&](const std::string& path) {
     const auto said = write_transform_file(path, target, chain, context);
     chain.warnings.insert(chain.warnings.end(), said.begin(), said.end());
   });
-  print_warnings("regtool", chain.warnings, run.quiet);
+  print_warnings("regtool", chain.warnings, o.run.quiet);
   return done;
 }
 

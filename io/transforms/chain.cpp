@@ -162,7 +162,7 @@ void write_matrix_text(const std::string& path, const Eigen::Affine3d& affine,
 
 const Geometry& need(const std::optional<Geometry>& geometry, const std::string& path,
                      const char* field, const char* why) {
-  require(geometry.has_value(), "'" + path + "' needs TransformContext::" + field + ": " + why);
+  if (!geometry) throw GridUnknown("'" + path + "' needs TransformContext::" + field + ": " + why);
   return *geometry;
 }
 

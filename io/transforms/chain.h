@@ -93,7 +93,7 @@ void write_matrix_text(const std::string& path, const Eigen::Affine3d& affine,
                        const std::string& heading = "");
 void write_text(const std::string& path, const std::string& text);
 
-/// The geometry named, or an InvalidArgument that says which file needs it and why.
+/// The geometry named, or a GridUnknown that says which file needs it and why.
 const Geometry& need(const std::optional<Geometry>& geometry, const std::string& path,
                      const char* field, const char* why);
 

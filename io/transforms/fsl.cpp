@@ -37,11 +37,11 @@ constexpr const char* fixed_frame =
 
 /// Where neither is known one sentence names both.
 void need_an_image(const TransformContext& context, const std::string& path) {
-  require(
-      context.fixed || context.moving,
-      "'" + path +
-          "' needs TransformContext::fixed and TransformContext::moving: FSL's millimetres count "
-          "from corners of both images, so their geometries must be known");
+  if (context.fixed || context.moving) return;
+  throw GridUnknown("'" + path +
+                    "' needs TransformContext::fixed and TransformContext::moving: FSL's "
+                    "millimetres count from corners of both images, so their geometries must be "
+                    "known");
 }
 
 HostTransform read_flirt(const std::string& path, const TransformContext& context) {

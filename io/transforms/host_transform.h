@@ -10,6 +10,7 @@
 
 #include <Eigen/Geometry>
 
+#include <freeflow/core/error.h>
 #include <freeflow/core/geometry.h>
 #include <freeflow/io/field_file.h>
 
@@ -33,6 +34,11 @@ struct TransformContext {
   /// For FSL's fields: `measured` takes as positions what varies less once the grid's own
   /// coordinates are taken off, and says so in the warnings. Also what is written.
   VectorMeaning vectors = VectorMeaning::measured;
+};
+
+/// The numbers of a file mean nothing without the grid of an image that the context lacks.
+struct GridUnknown : InvalidArgument {
+  using InvalidArgument::InvalidArgument;
 };
 
 /// The moving point of a fixed point (LPS millimetres), in double. Outside a field's grid, which
