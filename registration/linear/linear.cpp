@@ -1,5 +1,6 @@
 #include <freeflow/registration/linear/linear.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 
@@ -19,17 +20,27 @@ RatioDirection other(RatioDirection direction) {
 }
 
 /// From either image to the other: what makes the part of the moving image that counts like the
-/// fixed one most.
+/// fixed one most. may_keep: `from`, too.
 LinearResult run_both_ways(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
-                           const LinearOptions& options, const Eigen::Affine3d& from,
+                           const LinearOptions& options, const Eigen::Affine3d& from, bool may_keep,
                            Observer& observer, LinearRun& run) {
   LinearOptions reversed = options;
   reversed.initial = options.initial.inverse();
   reversed.similarity.ratio_direction = other(options.similarity.ratio_direction);
   LinearRun back(ctx, moving.content(ctx), fixed, reversed, observer);
   const LinearResult there = run.run(from), from_there = back.run(from.inverse());
-  const bool better = back.shared(from_there.affine) > back.shared(there.affine.inverse());
-  return better ? run.inverted(from_there) : there;
+  const double shared = back.shared(there.affine.inverse()),
+               shared_back = back.shared(from_there.affine);
+  if (may_keep && back.shared(from.inverse()) > std::max(shared, shared_back))
+    return run.kept(there, from);
+  return shared_back > shared ? run.inverted(from_there) : there;
+}
+
+/// Under a mask that leaves a small part the measure counts few voxels, and may leave the place
+/// that the whole images gave for one that shares less structure.
+LinearResult run_one_way(const Eigen::Affine3d& from, bool may_keep, LinearRun& run) {
+  const LinearResult there = run.run(from);
+  return may_keep && run.shared(from) > run.shared(there.affine) ? run.kept(there, from) : there;
 }
 
 /// Of the images without the mask, where it leaves a small part; nothing where it does not, or
@@ -47,6 +58,16 @@ std::optional<LinearResult> of_whole_images(Context& ctx, PreparedImage& fixed,
   }
 }
 
+/// A mask's box, where it is an eighth of its image at most: nothing outside counts, and every cost
+/// would look at it.
+PreparedImage& what_counts(Context& ctx, PreparedImage& image) {
+  constexpr std::size_t share = 8;
+  if (!image.has_mask()) return image;
+  PreparedImage& content = image.content(ctx);
+  return share * content.geometry().extent.count() <= image.geometry().extent.count() ? content
+                                                                                      : image;
+}
+
 }  // namespace
 
 LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
@@ -60,14 +81,16 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
   const SmallWork small(
       ctx, std::max(fixed.geometry().extent.count(), moving.geometry().extent.count()));
   const std::optional<LinearResult> whole = of_whole_images(ctx, fixed, moving, options, watch);
+  const Eigen::Affine3d from = whole ? whole->affine : options.initial;
+  PreparedImage& fixed_part = what_counts(ctx, fixed);
   LinearOptions under_masks = options;
   if (whole) under_masks.search = LinearSearch::gradient;
-  const Eigen::Affine3d from = whole ? whole->affine : options.initial;
-  LinearRun run(ctx, fixed, moving, under_masks, watch);
-  LinearResult result = run.goes_back() || (ctx.rehearses() && moving.has_mask())
-                            ? run_both_ways(ctx, fixed, moving, under_masks, from, watch, run)
-                            : run.run(from);
-  if (whole && result.start_kept) {  // that of the whole images
+  LinearRun run(ctx, fixed_part, moving, under_masks, watch);
+  LinearResult result =
+      run.goes_back() || (ctx.rehearses() && moving.has_mask())
+          ? run_both_ways(ctx, fixed_part, moving, under_masks, from, bool(whole), watch, run)
+          : run_one_way(from, bool(whole), run);
+  if (whole && result.affine.matrix() == whole->affine.matrix()) {
     result.start_kept = whole->start_kept;
     result.warnings = whole->warnings;
   }

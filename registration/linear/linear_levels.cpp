@@ -26,27 +26,30 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
         for (int x = 0; x < n.x; ++x, ++i)
           if (std::isfinite(voxels[i])) term(Eigen::Vector3d(x, y, z), double(voxels[i]) - low);
   };
-  double mass = 0, second = 0;
+  double mass = 0, second = 0, count = 0;
   Eigen::Vector3d first = Eigen::Vector3d::Zero();
   sum_over([&](const Eigen::Vector3d& x, double w) {
+    ++count;
     mass += w;
     first += w * x;
   });
+  const double volume = count * g.spacing.prod();
   if (!(mass > 0)) {  // so it is in a rehearsal of the memory
-    const double volume = double(n.x) * n.y * n.z * g.spacing.prod();
-    return {g.center(), 0.25 * std::cbrt(volume)};
+    const double of_grid = double(n.count()) * g.spacing.prod();
+    return {g.center(), 0.25 * std::cbrt(of_grid), volume};
   }
   const Eigen::Vector3d middle = first / mass;
   sum_over([&](const Eigen::Vector3d& x, double w) {
     second += w * (to_world.linear() * (x - middle)).squaredNorm();
   });
-  return {to_world * middle, std::max(std::sqrt(5.0 / 3.0 * second / mass), g.spacing.minCoeff())};
+  return {to_world * middle, std::max(std::sqrt(5.0 / 3.0 * second / mass), g.spacing.minCoeff()),
+          volume};
 }
 
-double content_radius(Context& ctx, PreparedImage& image, const char* what) {
-  const Geometry& g = image.geometry();
-  const Factors look = factors_towards(g, g.spacing.maxCoeff() * g.extent.x / 40.0);
-  return content_extent(ctx, image.level(ctx, {look}), what).radius_mm;
+ContentExtent content_at_a_glance(Context& ctx, PreparedImage& image, const char* what) {
+  const Geometry& g = image.whole(ctx).geometry();  // so that a box of it looks alike
+  const Factors look = factors_towards(image.geometry(), g.spacing.maxCoeff() * g.extent.x / 40.0);
+  return content_extent(ctx, image.level(ctx, {look}), what);
 }
 
 namespace {
@@ -73,8 +76,8 @@ Factors at_least(const Factors& a, const Factors& b) {
 
 LinearLevels::LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels) {
   constexpr double head_radius_mm = 80, coarsest_mm = 8;
-  unit_mm_ = std::exp2(
-      std::round(std::log2(content_radius(ctx, fixed, "the fixed image") / head_radius_mm)));
+  const double radius = content_at_a_glance(ctx, fixed, "the fixed image").radius_mm;
+  unit_mm_ = std::exp2(std::round(std::log2(radius / head_radius_mm)));
   Decimation f, m;
   for (int l = levels - 1; l >= 0; --l) {
     const double target = coarsest_mm * unit_mm_ / double(1 << l);

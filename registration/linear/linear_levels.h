@@ -11,7 +11,8 @@ namespace freeflow {
 /// Centre of mass and size of what an image shows: intensities above the smallest, inside the mask.
 struct ContentExtent {
   Eigen::Vector3d center;
-  double radius_mm;  ///< of the ball with the same second moment: the head's edge
+  double radius_mm;       ///< of the ball with the same second moment: the head's edge
+  double volume_mm3 = 0;  ///< of all voxels that have a value
 };
 
 /// One level; its images belong to the prepared images.
@@ -48,7 +49,7 @@ class LinearLevels {
 /// in its middle. Throws RegistrationError naming `what` when no voxel has a value.
 ContentExtent content_extent(Context& ctx, const Volume<float>& image, const char* what);
 
-/// How large what it shows is, mm, by a look at few voxels. Throws RegistrationError naming `what`.
-double content_radius(Context& ctx, PreparedImage& image, const char* what);
+/// The same by a look at few voxels. Throws RegistrationError naming `what`.
+ContentExtent content_at_a_glance(Context& ctx, PreparedImage& image, const char* what);
 
 }  // namespace freeflow

@@ -76,6 +76,16 @@ LinearResult LinearRun::inverted(LinearResult back) {
   return back;
 }
 
+LinearResult LinearRun::kept(LinearResult found, const Eigen::Affine3d& world) {
+  const LinearLevel& finest = levels_[levels_.count() - 1];
+  found.affine = world;
+  found.parts = decompose(world, found.center);
+  found.overlap_after = overlap(world);
+  found.cost_after =
+      LinearCost(ctx_, similarity_.measure(), finest.fixed, finest.moving).evaluate(world);
+  return found;
+}
+
 double LinearRun::overlap(const Eigen::Affine3d& world) {
   const LinearLevel& finest = levels_[levels_.count() - 1];
   return overlap_fraction(ctx_,
@@ -199,13 +209,20 @@ void LinearRun::descend(LinearCandidate& candidate, LinearModel model, LinearCos
 void LinearRun::finish(LinearCandidate& found, const LinearCandidate& start, LinearCost& cost,
                        LinearResult& result, LevelRecord& record) {
   const bool by_structure = found.by_structure;  // so the measure has no say
-  // Not so where the start has no overlap.
-  const bool lost = !by_structure && start.cost < found.cost;
+  // Nor has it, alone, where the start overlaps far less: in a sliver any histogram looks good.
+  const auto shares_more = [&] {
+    SharedStructure& structure = structure_on(levels_.count() - 1);
+    return structure.share(start.world) > structure.share(found.world);
+  };
+  const bool comparable =
+      !by_structure &&
+      (guard_.overlap(start.world) >= guard_.smallest_from(found.world) || shares_more());
+  const bool lost = comparable && start.cost < found.cost;
   const bool moved =
       edge_movement(start.world, found.world) > levels_.spacing_mm(levels_.count() - 1);
   if (!lost && uses_blocks()) refine_found(found, cost, record);
   const bool contested =
-      !by_structure && start.cost < found.cost && moved && options_.keep_better_start;
+      comparable && start.cost < found.cost && moved && options_.keep_better_start;
   if (lost || contested) {
     found = start;
     result.start_kept = true;

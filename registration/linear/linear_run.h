@@ -35,6 +35,8 @@ class LinearRun {
   double largest_overlap() const { return std::min(1.0, guard_.measured_ratio()); }
   /// How much of the fixed image's structure the moving one shares.
   double shared(const Eigen::Affine3d& world);
+  /// What was found, with this transform in its place; after run().
+  LinearResult kept(LinearResult found, const Eigen::Affine3d& world);
   /// What was found from the moving image to the fixed one, as this run would return it.
   LinearResult inverted(LinearResult back);
 

@@ -1,6 +1,8 @@
 // Linear registration on phantoms with a known transform, on every device.
 #include <freeflow/registration/linear/linear.h>
 
+#include <random>
+
 #include <freeflow/registration/linear/linear_cost.h>
 #include <freeflow/similarity/ssd.h>
 
@@ -217,6 +219,30 @@ TEST_P(Linear, FindsAMaskedOrganByWhatSurroundsIt) {
   EXPECT_FALSE(run(ctx, p, {}, {&of_fixed, &of_moving}).whole_images_first);
   EXPECT_FALSE(run(ctx, p, {}, {&large, nullptr}).whole_images_first);
   EXPECT_FALSE(run(ctx, p, gradient, {&of_fixed, nullptr}).whole_images_first);
+}
+
+TEST_P(Linear, FindsAMaskedOrganThatLiesBesideItsCounterpart) {
+  Phantom p(transform({4, -6, 8}, {3, -12, 6}));
+  std::mt19937 engine(5);
+  std::normal_distribution<float> noise;  // without it the right place matches beyond doubt
+  for (auto* voxels : {&p.f, &p.m})
+    for (float& v : *voxels) v += noise(engine);
+  const Eigen::Vector3d organ(8, 6, -5);
+  const auto ball = [](const Geometry& g, const Eigen::Vector3d& middle) {
+    const Eigen::Affine3d world = g.index_to_world();
+    return voxelwise(g.extent, [&](int x, int y, int z) {
+      return (world * Eigen::Vector3d(x, y, z) - middle).norm() < 9;
+    });
+  };
+  const Volume<float> of_fixed(ctx, p.fixed, ball(p.fixed, organ)),
+      of_moving(ctx, p.moving, ball(p.moving, p.truth * organ));
+  LinearOptions rigid;
+  rigid.model = LinearModel::rigid;
+  const LinearResult r = run(ctx, p, rigid, {&of_fixed, &of_moving});
+  EXPECT_GT(r.overlap_before, 0);
+  EXPECT_LT(r.overlap_before, 0.1) << "where any histogram looks good";
+  EXPECT_FALSE(r.start_kept);
+  EXPECT_LT((r.affine * organ - p.truth * organ).norm(), 2);
 }
 
 TEST_P(Linear, AlignsAPartOfTheHead) {
