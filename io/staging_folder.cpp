@@ -46,22 +46,17 @@ void remove_tree(const char* path) {
   nftw(path, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-/// The folder under another unique name, so that whoever waits for its lock sees it gone; itself
-/// where that fails.
-fs::path renamed(const fs::path& path) {
-  std::string other = path.string();
-  other.replace(other.size() - std::strlen(unique), std::string::npos, unique);
-  if (!mkdtemp(other.data())) return path;
-  return rename(path.c_str(), other.c_str()) == 0 ? fs::path(other) : path;
-}
-
-/// The lock goes before its file: NFS keeps a file that is open, and with it the folder.
+/// The lock goes before its file: NFS keeps a file that is open, and with it the folder. By then
+/// the folder has another name, so that whoever waits for its lock sees it gone.
 void remove_and_unlock(const fs::path& path, int lock) {
-  fs::path rest = path;
+  std::string rest;
   {
     const Unlocking unlocking{lock};
+    rest = path.string();
     for (const char* part : {"old", "back", "new"}) remove_tree((path / part).c_str());
-    rest = renamed(path);
+    std::string other = rest;  // memory that is asked for later might leave both
+    other.replace(other.size() - std::strlen(unique), std::string::npos, unique);
+    if (mkdtemp(other.data()) && rename(path.c_str(), other.c_str()) == 0) rest.swap(other);
   }
   remove_tree(rest.c_str());
 }
