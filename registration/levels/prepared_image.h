@@ -44,6 +44,8 @@ class PreparedImage {
   bool has_mask() const { return !mask_.empty() || !ordered_mask_.empty(); }
   /// Of the image in canonical order (storage_order.h), on which registrations work.
   const Geometry& geometry() const { return geometry_; }
+  /// Of the image that this is the content of, or of this one.
+  const Geometry& whole_geometry() const { return whole_.empty() ? geometry_ : whole_.geometry(); }
   /// The finest level, of the whole image where this is the content of one.
   const Volume<float>& whole(Context& ctx) { return whole_.empty() ? level(ctx, {}) : whole_; }
   /// Of the image as it came, whole, on which results are returned.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <freeflow/core/small_work.h>
+#include <freeflow/registration/levels/content_box.h>
 #include <freeflow/registration/levels/seconds_since.h>
 #include <freeflow/registration/levels/with_prepared.h>
 #include <freeflow/registration/linear/linear_run.h>
@@ -63,9 +64,10 @@ std::optional<LinearResult> of_whole_images(Context& ctx, PreparedImage& fixed,
 PreparedImage& what_counts(Context& ctx, PreparedImage& image) {
   constexpr std::size_t share = 8;
   if (!image.has_mask()) return image;
-  PreparedImage& content = image.content(ctx);
-  return share * content.geometry().extent.count() <= image.geometry().extent.count() ? content
-                                                                                      : image;
+  const Volume<float>& seen = image.level(ctx, {});
+  if (ctx.rehearses()) return image;
+  const Extent box = content_box(ctx, seen).extent();
+  return share * box.count() <= seen.extent().count() ? image.content(ctx) : image;
 }
 
 }  // namespace
@@ -90,7 +92,7 @@ LinearResult register_linear(Context& ctx, PreparedImage& fixed, PreparedImage& 
       run.goes_back() || (ctx.rehearses() && moving.has_mask())
           ? run_both_ways(ctx, fixed_part, moving, under_masks, from, bool(whole), watch, run)
           : run_one_way(from, bool(whole), run);
-  if (whole && result.affine.matrix() == whole->affine.matrix()) {
+  if (whole && (result.start_kept || result.affine.matrix() == from.matrix())) {
     result.start_kept = whole->start_kept;
     result.warnings = whole->warnings;
   }

@@ -47,7 +47,7 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
 }
 
 ContentExtent content_at_a_glance(Context& ctx, PreparedImage& image, const char* what) {
-  const Geometry& g = image.whole(ctx).geometry();  // so that a box of it looks alike
+  const Geometry& g = image.whole_geometry();  // so that a box of it looks alike
   const Factors look = factors_towards(image.geometry(), g.spacing.maxCoeff() * g.extent.x / 40.0);
   return content_extent(ctx, image.level(ctx, {look}), what);
 }
