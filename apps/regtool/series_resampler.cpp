@@ -232,9 +232,9 @@ std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* sto
     if (unscale) value = float(in.slope * double(value) + in.intercept);
   }
   nonfinite_ += nonfinite;
-  const float smallest = smallest_stored(values, out.slope),
-              fill = o_.fill ? float((*o_.fill - out.intercept) / out.slope) : smallest;
-  if (in.planes() == 1 && !o_.fill_is_chosen) doubt_fill(smallest, out);
+  if (in.planes() == 1 && !o_.fill_is_chosen) doubt_fill(smallest_stored(values, out.slope), out);
+  const float fill =
+      o_.fill ? float((*o_.fill - out.intercept) / out.slope) : smallest_stored(values, out.slope);
   const std::vector<float> there =
       interpolated(Volume<float>(ctx_, in.geometry, values), fill).to_host(ctx_);
   return from_floats(out.stored_type, there.data(), there.size());
