@@ -14,7 +14,7 @@ po::options_description files_options(CommonOptions& v) {
   po::options_description files("Files");
   files.add_options()  //
       ("fixed,f", po::value(&v.fixed)->value_name("FILE"),
-       "image that stays (NIfTI, MetaImage, NRRD); several channels: -f T1.nii.gz -f T2.nii.gz, "
+       "image that stays (NIfTI, MetaImage, NRRD, MGZ); channels: -f T1.nii.gz -f T2.nii.gz, "
        "each compared with the -m of the same place")  //
       ("moving,m", po::value(&v.moving)->value_name("FILE"),
        "image that is aligned to it; its channels, like the fixed ones, lie on one grid")  //

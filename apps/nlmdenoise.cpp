@@ -74,7 +74,7 @@ po::options_description all_options(DenoiseOptions& o) {
   po::options_description files("Files"), method("Method"), running("Running");
   files.add_options()  //
       ("input,i", po::value(&o.surface.input)->value_name("FILE"),
-       "volume (NIfTI, MetaImage, NRRD) or closed mesh (.ply, .stl, .obj, .vtk)")  //
+       "volume (NIfTI, MetaImage, NRRD, MGZ) or closed mesh (.ply, .stl, .obj, .vtk)")  //
       ("output,o", po::value(&o.output)->value_name("PREFIX"),
        "start of the output names; missing folders are made")  //
       ("input-kind", text(o.surface.kind)->value_name("auto|sdf|labels|image|mesh"),

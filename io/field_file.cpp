@@ -6,9 +6,9 @@
 #include <utility>
 
 #include <freeflow/io/file_checks.h>
-#include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
+#include <freeflow/io/other_formats.h>
 #include <freeflow/io/transforms/vector_spread.h>
 #include <freeflow/io/voxel_writer.h>
 
@@ -36,13 +36,16 @@ HostField read_nifti_field(const std::string& path) {
 }
 
 HostField read_other_field(const std::string& path, FileFormat format) {
-  const ItkImage read = read_itk_image(path, format);
+  if (format == FileFormat::mgh)
+    fail_reading(path, "MGH files hold no displacement field; mri_warp_convert writes .m3z");
+  FloatImage read = read_float_image(path, format);
   if (read.components != 3)
     fail_reading(path, "it is not a displacement field: its voxels have " +
                            std::to_string(read.components) + " components instead of 3");
   require_volume(path, read.geometry.extent);
   HostField field;
   field.geometry = read.geometry;
+  field.warnings = std::move(read.warnings);
   make_orthonormal(path, field.geometry, field.warnings);
   const std::size_t count = field.geometry.extent.count();
   field.planes.resize(3 * count);

@@ -55,6 +55,8 @@ std::optional<FileFormat> format_of(const std::string& path) {
     if (has_extension(path, extension)) return FileFormat::metaimage;
   for (const char* extension : {".nrrd", ".nhdr"})
     if (has_extension(path, extension)) return FileFormat::nrrd;
+  for (const char* extension : {".mgz", ".mgh"})
+    if (has_extension(path, extension)) return FileFormat::mgh;
   return std::nullopt;
 }
 
@@ -67,7 +69,7 @@ FileFormat format_to_read(const std::string& path) {
   if (!format)
     fail_reading(path,
                  "its extension names no known format; use .nii, .nii.gz, .hdr/.img, .mha, .mhd, "
-                 ".nrrd or .nhdr");
+                 ".nrrd, .nhdr, .mgz or .mgh");
   return *format;
 }
 
@@ -75,8 +77,10 @@ FileFormat format_to_write(const std::string& path) {
   if (has_extension(path, ".nii") || has_extension(path, ".nii.gz")) return FileFormat::nifti;
   if (has_extension(path, ".mha")) return FileFormat::metaimage;
   if (has_extension(path, ".nrrd")) return FileFormat::nrrd;
+  if (has_extension(path, ".mgz") || has_extension(path, ".mgh")) return FileFormat::mgh;
   fail_writing(path,
-               "its extension names no format that is written; use .nii, .nii.gz, .mha or .nrrd");
+               "its extension names no format that is written; use .nii, .nii.gz, .mha, .nrrd, "
+               ".mgz or .mgh");
 }
 
 std::uint64_t size_of_readable_file(const std::string& path) {

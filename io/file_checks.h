@@ -10,7 +10,7 @@
 
 namespace freeflow {
 
-enum class FileFormat { nifti, metaimage, nrrd };
+enum class FileFormat { nifti, metaimage, nrrd, mgh };
 
 /// What a file says, as part of a sentence: question marks for control characters, and of a long
 /// text its beginning.

@@ -2,14 +2,13 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/fresh_memory.h>
-#include <freeflow/io/itk_image_io.h>
-#include <freeflow/io/length_unit.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
-#include <freeflow/io/raw_data_check.h>
+#include <freeflow/io/other_formats.h>
 #include <freeflow/io/stored_voxels.h>
 #include <freeflow/io/voxel_writer.h>
 
@@ -34,14 +33,14 @@ HostImage read_nifti_image(const std::string& path) {
 }
 
 HostImage read_other_image(const std::string& path, FileFormat format) {
-  ItkImage read = read_itk_image(path, format);
+  FloatImage read = read_float_image(path, format);
   if (read.components != 1)
     fail_reading(path, "its voxels are vectors of " + std::to_string(read.components) +
                            " components; a scalar image is needed");
   require_volume(path, read.geometry.extent);
   HostImage image;
   image.geometry = read.geometry;
-  warn_of_length_unit(path, format, image.warnings);
+  image.warnings = std::move(read.warnings);
   make_orthonormal(path, image.geometry, image.warnings);
   image.stored_type = read.stored_type;
   image.voxels = std::move(read.values);
@@ -87,12 +86,10 @@ Geometry read_geometry(const std::string& path) {
     require_volume(path, header.extent());
     return nifti_geometry(header, warnings);
   }
-  check_raw_data(path, format);
-  std::optional<Geometry> geometry = itk_geometry(path, format);
-  if (!geometry) fail_reading(path, "its direction is not orthonormal");
-  require_volume(path, geometry->extent);
-  make_orthonormal(path, *geometry, warnings);
-  return *geometry;
+  Geometry geometry = stored_geometry(path, format);
+  require_volume(path, geometry.extent);
+  make_orthonormal(path, geometry, warnings);
+  return geometry;
 }
 
 Volume<float> to_volume(Context& ctx, const HostImage& image) {

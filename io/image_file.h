@@ -1,6 +1,6 @@
-// Images in files: NIfTI-1 (.nii, .nii.gz, .hdr/.img), MetaImage (.mha, .mhd) and NRRD (.nrrd,
-// .nhdr). World axes are LPS millimetres, whatever the format stores. No ITK type appears in this
-// header.
+// Images in files: NIfTI-1 (.nii, .nii.gz, .hdr/.img), MetaImage (.mha, .mhd), NRRD (.nrrd, .nhdr)
+// and MGH (.mgz, .mgh). World axes are LPS millimetres, whatever the format stores. No ITK type
+// appears in this header.
 #pragma once
 
 #include <cstddef>
@@ -39,9 +39,9 @@ Geometry read_geometry(const std::string& path);
 
 Volume<float> to_volume(Context& ctx, const HostImage& image);
 
-/// Writes .nii, .nii.gz, .mha or .nrrd by the extension, with the voxels (x fastest) stored as
-/// `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0. Throws
-/// IoError, or InvalidArgument when the number of voxels does not fit the geometry.
+/// Writes .nii, .nii.gz, .mha, .nrrd, .mgz or .mgh by the extension, with the voxels (x fastest)
+/// stored as `type`. Integer types round to the nearest and clamp to their range; NaN becomes 0.
+/// Throws IoError, or InvalidArgument when the number of voxels does not fit the geometry.
 void write_image(const std::string& path, const Geometry& geometry, std::span<const float> voxels,
                  StoredType type = StoredType::float32, const Compression& compression = {});
 

@@ -5,14 +5,13 @@
 #include <cmath>
 #include <cstdio>
 #include <numbers>
+#include <utility>
 
 #include <freeflow/io/byte_order.h>
 #include <freeflow/io/file_checks.h>
-#include <freeflow/io/itk_image_io.h>
-#include <freeflow/io/length_unit.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
-#include <freeflow/io/raw_data_check.h>
+#include <freeflow/io/other_formats.h>
 
 namespace freeflow {
 
@@ -163,15 +162,16 @@ ImageHeader read_nifti(const std::string& path) {
 }
 
 ImageHeader read_other(const std::string& path, FileFormat format) {
-  check_raw_data(path, format);
-  ItkHeader read = read_itk_header(path, format);
+  StoredHeader read = read_stored_header(path, format);
   ImageHeader header;
-  header.format = format == FileFormat::metaimage ? "MetaImage" : "NRRD";
+  header.format = format == FileFormat::metaimage ? "MetaImage"
+                  : format == FileFormat::nrrd    ? "NRRD"
+                                                  : "MGH";
   header.size = read.size;
   header.components = read.components;
   header.voxels = read.voxels;
   header.stored_type = read.stored_type;
-  warn_of_length_unit(path, format, header.warnings);
+  header.warnings = std::move(read.warnings);
   if (!read.geometry) {
     header.refusal = "cannot read '" + path + "': it has fewer than three dimensions";
     return header;

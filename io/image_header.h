@@ -24,7 +24,7 @@ struct NiftiPlacement {
 };
 
 struct ImageHeader {
-  std::string format;              ///< NIfTI-1, MetaImage, NRRD
+  std::string format;              ///< NIfTI-1, MetaImage, NRRD, MGH
   std::vector<std::int64_t> size;  ///< three or more axes of space, time and more; 2-D has two
   int components = 1;              ///< numbers of a voxel
   std::string voxels;              ///< scalars, vectors, RGB colours, RGBA colours, complex numbers

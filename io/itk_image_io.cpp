@@ -34,6 +34,7 @@ itk::ImageIOBase::Pointer make_io(const std::string& path, FileFormat format) {
     case FileFormat::nifti: io = itk::NiftiImageIO::New().GetPointer(); break;
     case FileFormat::metaimage: io = itk::MetaImageIO::New().GetPointer(); break;
     case FileFormat::nrrd: io = itk::NrrdImageIO::New().GetPointer(); break;
+    case FileFormat::mgh: throw InvalidArgument("ITK does not read MGH files");
   }
   io->SetFileName(path);
   return io;
@@ -135,10 +136,10 @@ bool is_coloured(itk::ImageIOBase& io) {
   return io.GetPixelType() == Pixel::RGB || io.GetPixelType() == Pixel::RGBA;
 }
 
-void require_content(const std::string& path, itk::ImageIOBase& io, ItkContent content) {
+void require_content(const std::string& path, itk::ImageIOBase& io, ImageContent content) {
   if (io.GetPixelType() == itk::ImageIOBase::IOPixelType::COMPLEX)
     fail_reading(path, "its voxels are complex numbers; save their magnitude as a scalar image");
-  if (content == ItkContent::any) return;
+  if (content == ImageContent::any) return;
   if (const int volumes = volumes_of(path, io); volumes != 1)
     fail_reading(path, "it holds " + std::to_string(volumes) + " volumes; extract one of them");
   if (is_coloured(io)) fail_reading(path, "its voxels are RGB colours; save a scalar image");
@@ -198,12 +199,12 @@ std::optional<Geometry> itk_geometry(const std::string& path, FileFormat format)
   }
 }
 
-ItkHeader read_itk_header(const std::string& path, FileFormat format) {
+StoredHeader read_itk_header(const std::string& path, FileFormat format) {
   const DecimalPoint numbers;
   using Pixel = itk::ImageIOBase::IOPixelType;
   try {
     const auto io = open_io(path, format);
-    ItkHeader header;
+    StoredHeader header;
     for (unsigned axis = 0; axis < io->GetNumberOfDimensions(); ++axis)
       header.size.push_back(std::int64_t(io->GetDimensions(axis)));
     while (header.size.size() > 3 && header.size.back() == 1) header.size.pop_back();
@@ -224,14 +225,14 @@ ItkHeader read_itk_header(const std::string& path, FileFormat format) {
   }
 }
 
-ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent content) {
+StoredImage read_itk_image(const std::string& path, FileFormat format, ImageContent content) {
   const std::uint64_t declared_bytes = check_raw_data(path, format);
   const DecimalPoint numbers;
   try {
     const auto io = open_io(path, format);
     require_three_dimensions(path, *io);
     require_content(path, *io, content);
-    ItkBytes image;
+    StoredImage image;
     image.geometry = geometry_of(path, *io);
     image.components = int(io->GetNumberOfComponents());
     image.volumes = volumes_of(path, *io);
@@ -251,21 +252,7 @@ ItkBytes read_itk_bytes(const std::string& path, FileFormat format, ItkContent c
   }
 }
 
-ItkImage read_itk_image(const std::string& path, FileFormat format) {
-  const ItkBytes read = read_itk_bytes(path, format, ItkContent::one_volume);
-  ItkImage image{read.geometry, read.components, read.stored_type, {}};
-  const std::size_t count = image.geometry.extent.count() * std::size_t(image.components);
-  image.values = zeros<float>(count);
-  with_stored_type(image.stored_type, [&](auto type) {
-    const auto* const stored = reinterpret_cast<const decltype(type)*>(read.bytes.data());
-    float* const values = image.values.data();
-#pragma omp parallel for simd if (count >= worth_sharing)
-    for (std::size_t i = 0; i < count; ++i) values[i] = float(stored[i]);
-  });
-  return image;
-}
-
-void write_itk_image(const std::string& path, FileFormat format, const ItkLayout& layout,
+void write_itk_image(const std::string& path, FileFormat format, const StoredLayout& layout,
                      const void* values) {
   const DecimalPoint numbers;
   const Geometry& geometry = layout.geometry;

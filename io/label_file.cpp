@@ -1,9 +1,11 @@
 #include <freeflow/io/label_file.h>
 
+#include <utility>
+
 #include <freeflow/io/file_checks.h>
-#include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
+#include <freeflow/io/other_formats.h>
 #include <freeflow/io/stored_voxels.h>
 #include <freeflow/io/voxel_writer.h>
 
@@ -24,11 +26,12 @@ HostLabels read_labels(const std::string& path) {
     labels.labels =
         to_labels(path, labels.stored_type, read_nifti_bytes(header).data(), header.value_count());
   } else {
-    const ItkBytes read = read_itk_bytes(path, format);
+    StoredImage read = read_stored_image(path, format);
     if (read.components != 1)
       fail_reading(path, "its voxels are vectors; a label image is of scalars");
     require_volume(path, read.geometry.extent);
     labels.geometry = read.geometry;
+    labels.warnings = std::move(read.warnings);
     make_orthonormal(path, labels.geometry, labels.warnings);
     labels.stored_type = read.stored_type;
     labels.labels = to_labels(path, labels.stored_type, read.bytes.data(),

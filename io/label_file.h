@@ -26,8 +26,8 @@ struct HostLabels {
 /// Throws IoError as read_image does, and when a value is no integer or the file scales them.
 HostLabels read_labels(const std::string& path);
 
-/// Writes .nii, .nii.gz, .mha or .nrrd by the extension, as labels.stored_type. Throws IoError, and
-/// InvalidArgument when the number of voxels does not fit the geometry.
+/// Writes .nii, .nii.gz, .mha, .nrrd, .mgz or .mgh by the extension, as labels.stored_type. Throws
+/// IoError, and InvalidArgument when the number of voxels does not fit the geometry.
 void write_labels(const std::string& path, const HostLabels& labels,
                   const Compression& compression = {});
 

@@ -1,7 +1,5 @@
 #include <freeflow/io/nifti_writer.h>
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -90,50 +88,34 @@ std::string nifti_header_bytes(const Geometry& grid, const NiftiLayout& layout) 
   return bytes;
 }
 
-NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const NiftiLayout& layout,
-                         const Compression& compression)
-    : threads_(std::min(compression.threads > 0 ? compression.threads : omp_get_max_threads(),
-                        writing_threads)) {
+namespace {
+
+/// Throws before there is a file.
+const std::string& nifti_path(const std::string& path, const Geometry& grid,
+                              const NiftiLayout& layout) {
   grid.validate("the grid to write");
   const int longest = std::max({grid.extent.x, grid.extent.y, grid.extent.z,
                                 *std::max_element(layout.size.begin(), layout.size.end())});
   if (longest > 32767)
     fail_writing(path, "NIfTI-1 holds at most 32767 voxels along a side; write .mha or .nrrd");
-  if (has_extension(path, ".nii.gz"))
-    compressed_ = std::make_unique<GzipWriter>(path, compression);
-  else
-    plain_ = std::make_unique<OutputFile>(path);
-  const std::string header = nifti_header_bytes(grid, layout);
-  write(header.data(), header.size());
+  return path;
 }
 
-void NiftiWriter::write(const void* bytes, std::size_t count) {
-  if (compressed_)
-    compressed_->write(bytes, count);
-  else
-    plain_->write(bytes, count);
+}  // namespace
+
+NiftiWriter::NiftiWriter(const std::string& path, const Geometry& grid, const NiftiLayout& layout,
+                         const Compression& compression)
+    : sink_(nifti_path(path, grid, layout), has_extension(path, ".nii.gz"), compression) {
+  const std::string header = nifti_header_bytes(grid, layout);
+  sink_.write(header.data(), header.size());
 }
+
+void NiftiWriter::write(const void* bytes, std::size_t count) { sink_.write(bytes, count); }
 
 void NiftiWriter::write_made(std::size_t count, const ByteMaker& make) {
-  if (compressed_) return compressed_->write_made(count, make);
-  constexpr std::size_t piece = 1 << 20;
-  const std::size_t pieces = (count + piece - 1) / piece;
-  const std::size_t threads = std::clamp<std::size_t>(pieces, 1, std::size_t(threads_));
-  const auto made = std::make_unique_for_overwrite<unsigned char[]>(threads * piece);
-  const auto size = [&](std::size_t i) { return std::min(piece, count - i * piece); };
-  in_order(
-      pieces, int(threads),
-      [&](std::size_t i, std::size_t thread) {
-        make(i * piece, size(i), made.get() + thread * piece);
-      },
-      [&](std::size_t i, std::size_t thread) { write(made.get() + thread * piece, size(i)); });
+  sink_.write_made(count, make);
 }
 
-void NiftiWriter::close() {
-  if (compressed_)
-    compressed_->close();
-  else
-    plain_->close();
-}
+void NiftiWriter::close() { sink_.close(); }
 
 }  // namespace freeflow

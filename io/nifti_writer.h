@@ -2,12 +2,10 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <string>
 
 #include <freeflow/core/geometry.h>
-#include <freeflow/io/gzip_writer.h>
-#include <freeflow/io/output_file.h>
+#include <freeflow/io/byte_sink.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
@@ -39,14 +37,12 @@ class NiftiWriter {
 
   /// The next bytes of the voxels. Throws IoError when the disk is full.
   void write(const void* bytes, std::size_t count);
-  /// The same of bytes that are made only now (gzip_writer.h).
+  /// The same of bytes that are made only now (byte_sink.h).
   void write_made(std::size_t count, const ByteMaker& make);
   void close();
 
  private:
-  std::unique_ptr<GzipWriter> compressed_;
-  std::unique_ptr<OutputFile> plain_;
-  int threads_;
+  ByteSink sink_;
 };
 
 }  // namespace freeflow

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include <freeflow/io/file_checks.h>
-#include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/nifti_writer.h>
 #include <freeflow/io/orientation.h>
+#include <freeflow/io/other_formats.h>
 #include <freeflow/io/voxel_writer.h>
 
 namespace freeflow {
@@ -60,9 +60,9 @@ class NiftiSource : public SeriesReader::Source {
   std::vector<unsigned char> voxels_;
 };
 
-class ItkSource : public SeriesReader::Source {
+class HeldSource : public SeriesReader::Source {
  public:
-  explicit ItkSource(ItkBytes image) : image_(std::move(image)) {}
+  explicit HeldSource(StoredImage image) : image_(std::move(image)) {}
 
   void read(std::vector<unsigned char>& planes) override {
     take_apart(image_.bytes.data() + done_, image_.geometry.extent.count(), image_.components,
@@ -71,7 +71,7 @@ class ItkSource : public SeriesReader::Source {
   }
 
  private:
-  ItkBytes image_;
+  StoredImage image_;
   std::size_t done_ = 0;
 };
 
@@ -111,9 +111,10 @@ std::unique_ptr<SeriesReader::Source> open_nifti(const std::string& path, Series
 
 std::unique_ptr<SeriesReader::Source> open_other(const std::string& path, FileFormat format,
                                                  SeriesLayout& layout) {
-  ItkBytes image = read_itk_bytes(path, format, ItkContent::any);
+  StoredImage image = read_stored_image(path, format, ImageContent::any);
   require_volume(path, image.geometry.extent);
   layout.geometry = image.geometry;
+  layout.warnings = std::move(image.warnings);
   make_orthonormal(path, layout.geometry, layout.warnings);
   layout.stored_type = image.stored_type;
   layout.volumes = image.volumes;
@@ -121,7 +122,7 @@ std::unique_ptr<SeriesReader::Source> open_other(const std::string& path, FileFo
   layout.colours = image.colours;
   layout.step = image.step;
   layout.nrrd = std::make_shared<NrrdNotes>(image.nrrd);
-  return std::make_unique<ItkSource>(std::move(image));
+  return std::make_unique<HeldSource>(std::move(image));
 }
 
 class NiftiSink : public SeriesWriter::Sink {
@@ -164,10 +165,13 @@ class NiftiSink : public SeriesWriter::Sink {
   NiftiWriter writer_;
 };
 
-class ItkSink : public SeriesWriter::Sink {
+class HeldSink : public SeriesWriter::Sink {
  public:
-  ItkSink(const std::string& path, FileFormat format, const SeriesLayout& layout)
-      : path_(path), format_(format), layout_(layout) {}
+  HeldSink(const std::string& path, FileFormat format, const SeriesLayout& layout,
+           const Compression& compression)
+      : path_(path), format_(format), layout_(layout), compression_(compression) {
+    require_storable(path_, format_, stored_layout());
+  }
 
   void write(const std::vector<unsigned char>& planes) override {
     planes_.insert(planes_.end(), planes.begin(), planes.end());
@@ -183,16 +187,19 @@ class ItkSink : public SeriesWriter::Sink {
             interleaved(planes_.data() + begin, count, layout_.components, value_bytes);
         std::copy(voxels.begin(), voxels.end(), planes_.begin() + std::ptrdiff_t(begin));
       }
-    write_itk_image(path_, format_,
-                    {layout_.geometry, layout_.components, layout_.stored_type, layout_.volumes,
-                     layout_.step, layout_.colours, layout_.nrrd.get()},
-                    planes_.data());
+    write_stored_image(path_, format_, stored_layout(), planes_.data(), compression_);
   }
 
  private:
+  StoredLayout stored_layout() const {
+    return {layout_.geometry, layout_.components, layout_.stored_type, layout_.volumes,
+            layout_.step,     layout_.colours,    layout_.nrrd.get()};
+  }
+
   std::string path_;
   FileFormat format_;
   SeriesLayout layout_;
+  Compression compression_;
   std::vector<unsigned char> planes_;
 };
 
@@ -243,7 +250,7 @@ SeriesWriter::SeriesWriter(const std::string& path, const SeriesLayout& layout,
   if (format == FileFormat::nifti)
     sink_ = std::make_unique<NiftiSink>(path, layout, compression);
   else
-    sink_ = std::make_unique<ItkSink>(path, format, layout);
+    sink_ = std::make_unique<HeldSink>(path, format, layout, compression);
 }
 
 SeriesWriter::~SeriesWriter() = default;

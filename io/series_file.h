@@ -37,7 +37,7 @@ struct SeriesLayout {
   bool keeps_gradients(const std::string& path) const;
 };
 
-/// NIfTI-1 is read as it is asked for; MetaImage and NRRD are held in memory.
+/// NIfTI-1 is read as it is asked for; the other formats are held in memory.
 class SeriesReader {
  public:
   /// Throws IoError as read_image does, but takes 4-D images, vectors and colours.
@@ -61,12 +61,12 @@ class SeriesReader {
   int planes_left_ = 0;
 };
 
-/// Writes what SeriesReader reads, in the format of the extension: NIfTI-1 at once, MetaImage and
-/// NRRD at close(). The file appears at close().
+/// Writes what SeriesReader reads, in the format of the extension: NIfTI-1 at once, the others at
+/// close(). The file appears at close().
 class SeriesWriter {
  public:
   /// Throws IoError for a layout that the format cannot hold in this order (vectors in 4-D between
-  /// formats), or an unusable path.
+  /// formats) or of this type, or an unusable path.
   SeriesWriter(const std::string& path, const SeriesLayout& layout,
                const Compression& compression = {});
   ~SeriesWriter();

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include <freeflow/io/file_checks.h>
-#include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_writer.h>
+#include <freeflow/io/other_formats.h>
 
 namespace freeflow {
 
@@ -36,10 +36,12 @@ void write_voxels(const std::string& path, const Geometry& geometry, int compone
     writer.close();
     return;
   }
-  if (components == 1) return write_itk_image(path, format, {geometry, 1, type}, planes);
+  const StoredLayout layout{geometry, components, type};
+  require_storable(path, format, layout);
+  if (components == 1) return write_stored_image(path, format, layout, planes, compression);
   const std::vector<unsigned char> voxels =
       interleaved(static_cast<const unsigned char*>(planes), count, components, value_bytes);
-  write_itk_image(path, format, {geometry, components, type}, voxels.data());
+  write_stored_image(path, format, layout, voxels.data(), compression);
 }
 
 void write_vectors(const std::string& path, const Geometry& geometry, const ByteMaker& make,

@@ -20,7 +20,8 @@ namespace {
 /// "a/s01_T1w.nii.gz" is s01_T1w.
 std::string name_of_file(const std::string& file) {
   std::string name = fs::path(file).filename().string();
-  for (const char* extension : {".gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr", ".hdr", ".img"})
+  for (const char* extension :
+       {".gz", ".nii", ".mha", ".mhd", ".nrrd", ".nhdr", ".hdr", ".img", ".mgz", ".mgh"})
     if (has_extension(name, extension)) name.resize(name.size() - std::string(extension).size());
   return name;
 }

@@ -5,7 +5,7 @@ import os
 import warnings
 
 _WORDS = ("warp", "inverse", "warped", "inversewarped", "report")
-_ENDS_OF_FILES = (".nii", ".nii.gz", ".hdr", ".img", ".img.gz", ".mha", ".mhd", ".nrrd", ".nhdr", ".ply", ".stl", ".obj", ".vtk")
+_ENDS_OF_FILES = (".nii", ".nii.gz", ".hdr", ".img", ".img.gz", ".mha", ".mhd", ".nrrd", ".nhdr", ".mgz", ".mgh", ".ply", ".stl", ".obj", ".vtk")
 _KINDS = {
     "0GenericAffine.mat": "affine",
     "1Warp.nii.gz": "warp",

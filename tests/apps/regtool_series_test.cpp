@@ -3,9 +3,9 @@
 #include <cstring>
 
 #include <freeflow/io/image_file.h>
-#include <freeflow/io/itk_image_io.h>
 #include <freeflow/io/nifti_writer.h>
 #include <freeflow/io/series_file.h>
+#include <freeflow/io/stored_image.h>
 #include <freeflow/io/stored_voxels.h>
 #include <freeflow/io/transform_file.h>
 

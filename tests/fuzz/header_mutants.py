@@ -59,6 +59,8 @@ def formats(folder):
     yield "image.mha", mha, in_header[0], IMAGES, {}
     yield "image.mhd", mha[:in_header[0]].replace(b"LOCAL", b"image.raw"), in_header[0] + 4, IMAGES, {"image.raw": mha[in_header[0]:]}
     yield "image.nrrd", nrrd, in_header[1], IMAGES, {}
+    yield "image.mgh", made(folder, apply, "whole.mgh"), 284, IMAGES, {}
+    yield "image.mgz", made(folder, apply, "whole.mgz"), 284, IMAGES, {}
     detached = nrrd[:in_header[1] - 1] + b"data file: image.raw\n"
     yield "image.nhdr", detached, len(detached), IMAGES, {"image.raw": nrrd[in_header[1]:]}
     packed_nrrd = nrrd[:in_header[1]].replace(b"raw", b"gzip") + gzip.compress(nrrd[in_header[1]:], mtime=0)

@@ -97,6 +97,15 @@ def nrrds():
     yield nrrd(data, sizes="4 3 2", space="right-anterior-superior", measurement_frame="(1,0,0) (0,1,0) (0,0,1)", content="made by hand")
 
 
+def mghs():
+    whole = struct.pack(">7ih15f", 1, *SIZE, 1, 3, 0, 1, 2, 2, 2, -1, 0, 0, 0, 0, -1, 0, 1, 0, 1, 2, 3).ljust(284, b"\0")
+    floats = struct.pack(">24f", *range(24))
+    yield whole + floats
+    yield gzip.compress(whole + floats, mtime=0)
+    yield whole[:16] + struct.pack(">2i", 2, 4) + whole[24:] + floats + struct.pack(">5f", 2500, 1, 2, 3, 4)
+    yield whole[:28] + bytes(2) + whole[30:] + floats
+
+
 FIELD = "4 3 2 0 0 0 2 2 2 1 0 0 0 1 0 0 0 1"
 LATTICE = "5 4 4 -2 -2 -2 2 2 2 1 0 0 0 1 0 0 0 1"
 
@@ -219,7 +228,7 @@ def any_bytes():
         yield noise.randbytes(size)
 
 
-SEEDS = {"nifti": niftis, "metaimage": metaimages, "nrrd": nrrds, "itk_text": itk_texts, "itk_matlab": itk_matlabs, "transform_text": transform_texts,
+SEEDS = {"nifti": niftis, "metaimage": metaimages, "nrrd": nrrds, "mgh": mghs, "itk_text": itk_texts, "itk_matlab": itk_matlabs, "transform_text": transform_texts,
          "transform_nifti": transform_niftis, "m3z": morphs, "ply": plys, "obj": objs, "points": points, "markups": markups,
          "tables": tables, "ini": inis, "hdf5": any_bytes}
 

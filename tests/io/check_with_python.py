@@ -58,6 +58,13 @@ for extension in (".nii", ".nii.gz"):
         failures.append(f"field{extension}: {field.shape} {field.header.get_intent()}")
     check(f"nibabel field{extension}", np.asarray(field.dataobj)[:, :, :, 0].transpose(2, 1, 0, 3), world, 2e-6)
 
+for extension in (".mgz", ".mgh"):
+    image, short = (nibabel.load(f"{folder}/{name}{extension}") for name in ("image", "short"))
+    check(f"nibabel image{extension}", np.asarray(image.dataobj).transpose(2, 1, 0), voxels, 0)
+    check(f"nibabel short{extension}", np.asarray(short.dataobj).transpose(2, 1, 0), np.rint(voxels), 0)
+    check(f"nibabel image{extension} grid", image.affine, ras, 2e-5)
+nibabel.save(nibabel.freesurfer.MGHImage(voxels.transpose(2, 1, 0), ras), f"{folder}/nibabel.mgz")  # for the test to read back
+
 for name in ("affine.mat", "affine.tfm"):
     transform = sitk.ReadTransform(f"{folder}/{name}")
     for point in ((0, 0, 0), (10, -20, 30), (-7, 8, 9)):

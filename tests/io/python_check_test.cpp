@@ -57,12 +57,20 @@ TEST(PythonCheck, OtherReadersSeeTheSameNumbers) {
     write_image(folder / ("short" + extension), grid, voxels, StoredType::int16);
     write_displacement(folder / ("field" + extension), grid, planes);
   }
+  for (const std::string extension : {".mgz", ".mgh"}) {
+    write_image(folder / ("image" + extension), grid, voxels);
+    write_image(folder / ("short" + extension), grid, voxels, StoredType::int16);
+  }
   write_affine(folder / "affine.mat", affine, grid.center());
   write_affine(folder / "affine.tfm", affine, grid.center());
   write_bytes(folder / "voxels.raw", bytes_of_values(voxels));
   write_bytes(folder / "planes.raw", bytes_of_values(planes));
   write_expected(folder / "expected.txt", grid, affine);
   ASSERT_EQ(run_python({script(), folder.path()}), 0);
+
+  const HostImage theirs = read_image(folder / "nibabel.mgz");
+  expect_same_place(theirs.geometry, grid);
+  EXPECT_EQ(theirs.voxels, voxels);
 
   const FileTransform back = read_transform(folder / "composite.h5");
   EXPECT_LT((back.affine.matrix() - affine.matrix()).cwiseAbs().maxCoeff(), 1e-9);
