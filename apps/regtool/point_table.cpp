@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iomanip>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include <apps/regtool/markups.h>
@@ -42,9 +43,14 @@ std::string bare(const std::string& cell) {
   return cell.substr(first, cell.find_last_not_of(" \t\"") - first + 1);
 }
 
-std::optional<double> number(const std::string& cell) {
+bool has_decimal_comma(const std::string& cell) { return std::ranges::count(cell, ',') == 1; }
+
+/// Between semicolons a comma may stand before the decimals, as spreadsheets of many countries
+/// write them.
+std::optional<double> number(const std::string& cell, char separator) {
   std::string text = bare(cell);
   if (text.starts_with('+')) text.erase(0, 1);
+  if (separator == ';' && has_decimal_comma(text)) std::ranges::replace(text, ',', '.');
   double value = NAN;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) return {};
@@ -55,7 +61,7 @@ std::optional<Eigen::Vector3d> point(const Cells& cells, const PointTable& table
   Eigen::Vector3d p;
   for (int a = 0; a < 3; ++a) {
     if (table.columns[a] >= cells.size()) return {};
-    const std::optional<double> value = number(cells[table.columns[a]]);
+    const std::optional<double> value = number(cells[table.columns[a]], table.separator);
     if (!value) return {};
     p[a] = *value;
   }
@@ -109,6 +115,18 @@ void take_comment(const std::string& line, std::string& comments, PointTable& ta
   }
 }
 
+/// A semicolon counts only where the first of the cells between commas hold it: 1,5;2,5;3,5 has
+/// decimal commas, 1,2,3,"a" and 1,2,3,a;b;c have not.
+char separator_of(const std::string& line) {
+  const Cells cells = split(line, ',');
+  if (split(line, ';').size() >= 3 &&
+      std::any_of(cells.begin(),
+                  cells.begin() + std::ptrdiff_t(std::min<std::size_t>(3, cells.size())),
+                  [](const std::string& cell) { return cell.find(';') != std::string::npos; }))
+    return ';';
+  return cells.size() == 1 && line.find('\t') != std::string::npos ? '\t' : ',';
+}
+
 PointTable read_table(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail_reading(path, "it cannot be opened");
@@ -124,8 +142,7 @@ PointTable read_table(const std::string& path) {
       continue;
     }
     if (first && !table.names.empty()) table.names = comments;  // all, to be written again
-    if (first && line.find(',') == std::string::npos && line.find('\t') != std::string::npos)
-      table.separator = '\t';
+    if (first) table.separator = separator_of(line);
     Cells cells = split(line, table.separator);
     if (std::exchange(first, false) && are_names(cells)) {
       const auto named = columns(cells);
@@ -138,12 +155,29 @@ PointTable read_table(const std::string& path) {
     }
     const std::optional<Eigen::Vector3d> p = point(cells, table);
     if (!p)
-      fail_reading(path, "line " + std::to_string(at) +
-                             " has no three numbers x,y,z, separated by commas or tabs");
+      fail_reading(path,
+                   "line " + std::to_string(at) +
+                       " has no three numbers x,y,z, separated by commas, semicolons or tabs");
     table.points.push_back(*p);
     table.cells.push_back(std::move(cells));
   }
   return table;
+}
+
+/// Of any of its coordinates.
+bool has_decimal_commas(const PointTable& table) {
+  return table.separator == ';' && std::ranges::any_of(table.cells, [&](const Cells& cells) {
+           return std::ranges::any_of(
+               table.columns, [&](std::size_t column) { return has_decimal_comma(cells[column]); });
+         });
+}
+
+void write_number(std::ostream& out, double value, bool decimal_comma) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(6) << value;
+  std::string digits = text.str();
+  if (decimal_comma) std::ranges::replace(digits, '.', ',');
+  out << digits;
 }
 
 /// Of columns called i, j and k.
@@ -178,15 +212,15 @@ void write_points(const std::string& path, const PointTable& table) {
   if (!table.markups.empty()) return write_markups(path, table);
   std::ofstream file(path);
   if (!file) fail_writing(path, errno);
-  file << std::fixed << std::setprecision(6);
   if (!table.names.empty()) file << table.names << '\n';
+  const bool commas = has_decimal_commas(table);
   for (std::size_t i = 0; i < table.points.size(); ++i)
     for (std::size_t c = 0; c < table.cells[i].size(); ++c) {
       const auto axis = std::find(table.columns.begin(), table.columns.end(), c);
       if (axis == table.columns.end())
         file << table.cells[i][c];
       else
-        file << table.points[i][axis - table.columns.begin()];
+        write_number(file, table.points[i][axis - table.columns.begin()], commas);
       file << (c + 1 < table.cells[i].size() ? table.separator : '\n');
     }
   file.close();

@@ -1,4 +1,5 @@
-// Tables of points as files: CSV or TSV with columns x, y and z, and 3D Slicer's fiducials.
+// Tables of points as files: columns x, y and z between commas, semicolons or tabs, and 3D Slicer's
+// fiducials.
 #pragma once
 
 #include <array>
@@ -12,7 +13,7 @@ namespace freeflow::apps {
 struct PointTable {
   std::string names;     ///< the lines before the points, where they name the columns
   std::string frame;     ///< lps, ras or voxel
-  char separator = ',';  ///< or a tab
+  char separator = ',';  ///< or a semicolon or a tab
   std::array<std::size_t, 3> columns = {0, 1, 2};  ///< of x, y and z
   std::vector<Eigen::Vector3d> points;
   std::vector<std::vector<std::string>> cells;  ///< of each point's line
@@ -21,9 +22,10 @@ struct PointTable {
 
 /// 3D Slicer's markups (.json), or a table. Its columns are those that a first line of names, or a
 /// comment "# columns = id,x,y,z,..." as 3D Slicer's .fcsv has, calls x, y and z, else the first
-/// three. Empty lines and other comments are left out. Its points are
-/// of the frame that the file names, else of `frame`: lps, ras or voxel. Throws IoError with the
-/// line that is no point, and where `frame` is another than the file's and not the default, lps.
+/// three. Between semicolons numbers may have a decimal comma, and are written with it again. Empty
+/// lines and other comments are left out. Its points are of the frame that the file names, else of
+/// `frame`: lps, ras or voxel. Throws IoError with the line that is no point, and where `frame` is
+/// another than the file's and not the default, lps.
 PointTable read_points(const std::string& path, const std::string& frame);
 
 /// Throws IoError.

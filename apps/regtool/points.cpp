@@ -32,8 +32,9 @@ constexpr const char* example =
     "    -t out_1Warp.nii.gz -t out_0GenericAffine.mat\n"
     "  regtool points -i voxels.csv -o there.csv --direction fixed-to-moving \\\n"
     "    --frame voxel --image fixed.nii.gz moving.nii.gz -t out_0GenericAffine.mat\n"
-    "A line of a CSV holds x,y,z; a first line of names and further columns are kept. A mesh "
-    "keeps\n"
+    "A line of a table holds x,y,z (or x;y;z); a first line of names and further columns are kept. "
+    "A "
+    "mesh keeps\n"
     "the order of its vertices, its faces (turned where the affines mirror, so that normals still\n"
     "point outwards) and, where the format written has them, colours and values.\n";
 

@@ -170,6 +170,11 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
             "z, Y ,\"x\",comment\n33.000000,18.000000,11.000000,a \"b\"\n");
   EXPECT_EQ(mapped("x\ty\tz\tname\n10\t20\t30\tan,apex\n"),
             "x\ty\tz\tname\n11.000000\t18.000000\t33.000000\tan,apex\n");
+  EXPECT_EQ(mapped("x;y;z;name\n10;20,5;30;an,apex\n"),
+            "x;y;z;name\n11,000000;18,500000;33,000000;an,apex\n");
+  EXPECT_EQ(mapped("10.5;20;30\n"), "11.500000;18.000000;33.000000\n");
+  EXPECT_EQ(mapped("1,5;2,5;3,5\n"), "2,500000;0,500000;6,500000\n");
+  EXPECT_EQ(mapped("10,20,30,a;b;c\n"), "11.000000,18.000000,33.000000,a;b;c\n");
   EXPECT_EQ(mapped("\xEF\xBB\xBF"
                    "10,20,30\n"),
             "11.000000,18.000000,33.000000\n");
@@ -190,7 +195,8 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
                           "--image in.csv"),
                    ras == "RAS" ? "is RAS, but --frame is voxel" : "is 'IJK', neither LPS nor RAS");
   }
-  for (const std::string first : {"1O,20,30", "nan,20,30", "10;20;30", "10,20"}) {
+  for (const std::string first :
+       {"1O,20,30", "nan,20,30", "10;20", "10;20;x", "10 20 30", "10,20"}) {
     text("in.csv", first + "\n1,2,3\n");
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                    "line 1 has no three");
