@@ -6,10 +6,11 @@ namespace freeflow::apps {
 
 namespace {
 
-/// Whether an object may lie in one value: looked at before an image is copied.
+/// Whether an object may lie in one value: looked at before an image is copied. The corners that
+/// are left of a measured part are not looked at.
 bool has_background(const InputImage& image) {
   const HostImage& v = image.voxels;
-  return image.intensities.cut_out ||
+  return image.intensities.cut_out || image.intensities.measured ||
          corner_value({v.geometry, v.voxels}, image.intensities.background);
 }
 
