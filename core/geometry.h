@@ -15,7 +15,7 @@ struct Geometry {
   Eigen::Vector3d origin = Eigen::Vector3d::Zero();
   Eigen::Matrix3d direction = Eigen::Matrix3d::Identity();
   /// Which world that is, by NIfTI's codes: 1 the scanner's, 2 another image's, 3 Talairach's, 4
-  /// MNI 152's. Images carry it to what is made on their grid; nothing is computed with it.
+  /// MNI 152's, 0 undeclared. Images carry it to what is made on their grid; of use to FSL alone.
   int space_code = 1;
 
   /// Maps voxel indices (continuous) to world millimetres.

@@ -55,7 +55,7 @@ void put_orientation(std::string& bytes, const Geometry& grid) {
       put<float>(bytes, 280 + 16 * i + 4 * std::size_t(column), float(ras(axis, column)));
   }
   for (const std::size_t code_of_form : {252, 254})
-    put<std::int16_t>(bytes, code_of_form, std::int16_t(grid.space_code));
+    put<std::int16_t>(bytes, code_of_form, std::int16_t(std::max(1, grid.space_code)));
 }
 
 }  // namespace

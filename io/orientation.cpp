@@ -72,10 +72,12 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   geometry.extent = header.extent();
   make_orthonormal(header.path, geometry, warnings);
 
-  if (header.sform_code <= 0 && header.qform_code <= 0)
+  if (header.sform_code <= 0 && header.qform_code <= 0) {
+    geometry.space_code = 0;
     warnings.push_back("'" + header.path +
                        "' has neither sform nor qform: its axes are taken as left, posterior, "
                        "superior from origin 0");
+  }
   // A twentieth of a voxel: sform and qform of one geometry differ by less through float rounding.
   const double shift_mm =
       largest_shift_mm(geometry.extent, geometry.index_to_world(), header.sform);

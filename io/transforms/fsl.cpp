@@ -13,8 +13,12 @@ namespace {
 
 constexpr int intent_field = 2006, intent_cubic = 2007, intent_dct = 2008, intent_quadratic = 2009;
 
-/// FSL counts x from the right: where the image does not, from its last voxel.
-bool x_flipped(const Geometry& grid) { return grid.direction.determinant() > 0; }
+/// FSL counts x from the right: where the image does not, from its last voxel. It takes one that
+/// declares no orientation to begin on the right, whatever others take (newimage's
+/// left_right_order()).
+bool x_flipped(const Geometry& grid) {
+  return grid.space_code != 0 && grid.direction.determinant() > 0;
+}
 
 /// Voxel index to FSL's scaled millimetres.
 Eigen::Affine3d scaled_of_index(const Geometry& grid) {

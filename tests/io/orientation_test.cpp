@@ -72,7 +72,7 @@ TEST(Orientation, TheCodeOfWhatWasTakenIsKept) {
   EXPECT_EQ(read_with(folder, 2, straight, 1).geometry.space_code, 1) << "the qform was taken";
   EXPECT_EQ(read_with(folder, 1, straight, 3).geometry.space_code, 1) << "the sform was";
   EXPECT_EQ(read_with(folder, 0, straight, 3).geometry.space_code, 3);
-  EXPECT_EQ(read_with(folder, 0, straight, 0).geometry.space_code, 1) << "none is given";
+  EXPECT_EQ(read_with(folder, 0, straight, 0).geometry.space_code, 0) << "none is given";
   const HostImage image = read_with(folder, 3, straight, 0);
   write_image(folder / "out.nii", image.geometry, image.voxels);
   const std::string header = read_bytes(folder / "out.nii");

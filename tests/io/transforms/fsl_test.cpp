@@ -1,5 +1,7 @@
 // FSL's frame, fields and coefficients against their written definition: files are made here byte
 // by byte, and points mapped by hand.
+#include <freeflow/io/image_file.h>
+
 #include "transform_test_support.h"
 
 namespace freeflow::test {
@@ -26,6 +28,19 @@ TEST(Fsl, CountsXFromTheRight) {
       EXPECT_NE(std::string(error.what()).find("TransformContext::"), std::string::npos);
       EXPECT_NE(std::string(error.what()).find("f.mat"), std::string::npos);
     }
+}
+
+// newimage's left_right_order(): without a form x counts from the first voxel.
+TEST(Fsl, TakesWhatDeclaresNoOrientationToBeginOnTheRight) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "f.mat", "1 0 0 5\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
+  write_bytes(folder / "bare.nii", nifti_header({6, 5, 4}, 2, 8) + std::string(120, '\1'));
+  const Geometry bare = read_geometry(folder / "bare.nii");
+  const Eigen::Vector3d p = bare.index_to_world() * Eigen::Vector3d(3, 2, 1);
+  expect_maps(read_transform_file(folder / "f.mat", {}, {bare, bare, {}}), p,
+              bare.index_to_world() * Eigen::Vector3d(3 - 5, 2, 1));
+  write_image(folder / "made.nii", bare, std::vector<float>(120, 1));
+  EXPECT_EQ(read_geometry(folder / "made.nii").space_code, 1) << "what is written declares one";
 }
 
 /// The lattice of FNIRT for `extent` with knots 2, 3, 1 voxels apart, each coefficient different.
