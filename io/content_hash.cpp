@@ -8,7 +8,9 @@
 #include <fstream>
 #include <vector>
 
+#include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
+#include <freeflow/io/raw_data_check.h>
 
 namespace freeflow {
 
@@ -34,15 +36,31 @@ std::string hash_of_bytes(const fs::path& path) {
   return text;
 }
 
+/// The files that an image has beside the one that names it.
+std::vector<std::string> others_of_image(const std::string& path) {
+  std::vector<std::string> others;
+  for (const std::string named : {".hdr", ".img.gz", ".img"}) {
+    if (!has_extension(path, named)) continue;
+    const std::string stem = path.substr(0, path.size() - named.size());
+    for (const std::string other : {".hdr", ".img", ".img.gz"})
+      if (other != named && fs::exists(stem + other)) others.push_back(stem + other);
+    return others;
+  }
+  if (!has_extension(path, ".mhd") && !has_extension(path, ".nhdr")) return others;
+  try {
+    const std::string data = raw_data_file(path, format_to_read(path));
+    if (data != path && fs::exists(data)) others.push_back(data);
+  } catch (const IoError&) {  // who reads it says what is wrong
+  }
+  return others;
+}
+
 }  // namespace
 
 std::string content_hash(const std::string& path) {
   std::string hash = hash_of_bytes(path);
-  if (has_extension(path, ".hdr") || has_extension(path, ".mhd") || has_extension(path, ".nhdr"))
-    for (const char* extension : {".img", ".img.gz", ".raw", ".zraw", ".raw.gz"}) {
-      const fs::path data = fs::path(path).replace_extension(extension);
-      if (fs::exists(data)) hash.append("+").append(hash_of_bytes(data));
-    }
+  for (const std::string& other : others_of_image(path))
+    hash.append("+").append(hash_of_bytes(other));
   return hash;
 }
 

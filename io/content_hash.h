@@ -5,9 +5,9 @@
 
 namespace freeflow {
 
-/// The file's size and the CRC-64 of its bytes, such as "82582427-0123456789abcdef"; of a header
-/// (.hdr, .mhd, .nhdr) with data of the same name beside it, both. Files that changed by accident
-/// differ; who wants to deceive can. Throws IoError when the file cannot be read.
+/// The file's size and the CRC-64 of its bytes, such as "82582427-0123456789abcdef"; of an image
+/// whose header and voxels are two files, of both. Files that changed by accident differ; who wants
+/// to deceive can. Throws IoError when the file cannot be read.
 std::string content_hash(const std::string& path);
 
 }  // namespace freeflow

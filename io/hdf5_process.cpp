@@ -33,15 +33,28 @@ enum class Answer : std::uint64_t { transforms, sentence, out_of_memory };
 
 // --- the process that reads ---
 
-/// What a file of that size takes, and some more. The clock is for what waits without computing.
+/// The clock is for what waits without computing.
+void limit_seconds(rlim_t seconds) {
+  const rlimit cpu{seconds, RLIM_INFINITY};
+  setrlimit(RLIMIT_CPU, &cpu);
+  alarm(unsigned(60 + 10 * seconds));
+}
+
+/// What a file of that size takes, and some more.
 void limit_this_process(std::uint64_t file_bytes) {
   constexpr std::uint64_t bytes_per_second = 20'000'000;
-  const rlim_t seconds = 5 + file_bytes / bytes_per_second;
-  const rlimit cpu{seconds, seconds}, no_core{0, 0};
-  setrlimit(RLIMIT_CPU, &cpu);
+  const rlimit no_core{0, 0};
+  limit_seconds(5 + file_bytes / bytes_per_second);
   setrlimit(RLIMIT_CORE, &no_core);
-  alarm(unsigned(60 + 10 * seconds));
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/// Few bytes may be deflated from many numbers.
+void allow_for_numbers(std::uint64_t count) {
+  constexpr std::uint64_t numbers_per_second = 5'000'000;
+  rlimit cpu{};
+  getrlimit(RLIMIT_CPU, &cpu);
+  limit_seconds(cpu.rlim_cur + count / numbers_per_second);
 }
 
 void send(const void* bytes, std::size_t count) {
@@ -67,7 +80,7 @@ void send_numbers(const std::vector<double>& numbers) {
 
 void read_and_send(const std::string& path) {
   try {
-    const std::vector<StoredTransform> transforms = read_stored_transforms(path);
+    const std::vector<StoredTransform> transforms = read_stored_transforms(path, allow_for_numbers);
     send_number(std::uint64_t(Answer::transforms));
     send_number(transforms.size());
     for (const StoredTransform& transform : transforms) {

@@ -33,15 +33,16 @@ class QuietHdf5 {
 
 class Reader {
  public:
-  Reader(std::string path, std::uint64_t file_bytes)
-      : path_(std::move(path)), most_values_(1024 + deflate_ratio * file_bytes / sizeof(double)),
+  Reader(std::string path, std::uint64_t file_bytes, const BeforeNumbers& before_numbers)
+      : path_(std::move(path)), before_numbers_(before_numbers),
+        most_values_(1024 + deflate_ratio * file_bytes / sizeof(double)),
         file_(path_, H5F_ACC_RDONLY) {}
 
   std::vector<StoredTransform> read() const {
     std::vector<StoredTransform> transforms;
     const H5::Group group = file_.openGroup("TransformGroup");
     for (hsize_t i = 0; i < group.getNumObjs(); ++i)
-      transforms.push_back(read_one(group.openGroup(group.getObjnameByIdx(i))));
+      transforms.push_back(read_one(group.openGroup(std::to_string(i))));  // by name: 10 before 2
     return transforms;
   }
 
@@ -66,12 +67,14 @@ class Reader {
     const hssize_t count = data.getSpace().getSimpleExtentNpoints();
     if (count < 0 || std::uint64_t(count) > most_values_)
       fail_reading(path_, "it declares more numbers than its bytes can hold");
+    if (before_numbers_) before_numbers_(std::uint64_t(count));
     std::vector<double> values(std::size_t(count), 0.0);
     if (count > 0) data.read(values.data(), H5::PredType::NATIVE_DOUBLE);
     return values;
   }
 
   std::string path_;
+  const BeforeNumbers& before_numbers_;
   std::uint64_t most_values_;
   H5::H5File file_;
 };
@@ -132,7 +135,8 @@ std::mutex one_at_a_time;  // HDF5 need not be built for several threads
 
 }  // namespace
 
-std::vector<StoredTransform> read_stored_transforms(const std::string& path) {
+std::vector<StoredTransform> read_stored_transforms(const std::string& path,
+                                                    const BeforeNumbers& before_numbers) {
   const std::uint64_t bytes = size_of_readable_file(path);
   std::string signature(8, '\0');
   std::ifstream(path, std::ios::binary).read(signature.data(), std::streamsize(signature.size()));
@@ -140,7 +144,7 @@ std::vector<StoredTransform> read_stored_transforms(const std::string& path) {
   const std::lock_guard lock(one_at_a_time);
   const QuietHdf5 quiet;
   try {
-    return Reader(path, bytes).read();
+    return Reader(path, bytes, before_numbers).read();
   } catch (const H5::Exception&) {
     fail_reading(path, "it is damaged, or holds no transform of ITK's");
   }

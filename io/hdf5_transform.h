@@ -3,6 +3,8 @@
 // files in a process of its own (hdf5_process.h).
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -10,9 +12,13 @@
 
 namespace freeflow {
 
-/// In the file's order, of a composite its head (no numbers) before its parts. Throws IoError for
-/// a file that is damaged, or whose numbers cannot be what their type says.
-std::vector<StoredTransform> read_stored_transforms(const std::string& path);
+/// Called with how many numbers are read next.
+using BeforeNumbers = std::function<void(std::uint64_t)>;
+
+/// In the order of their numbers, of a composite its head (no numbers) before its parts. Throws
+/// IoError for a file that is damaged, or whose numbers cannot be what their type says.
+std::vector<StoredTransform> read_stored_transforms(const std::string& path,
+                                                    const BeforeNumbers& before_numbers = {});
 
 /// Throws IoError, WriteError.
 void write_stored_transforms(const std::string& path,

@@ -1,5 +1,6 @@
 #include <freeflow/io/image_file.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -78,9 +79,10 @@ HostImage read_image(const std::string& path) {
   return image;
 }
 
-Geometry read_geometry(const std::string& path) {
+namespace {
+
+Geometry geometry_in(const std::string& path, std::vector<std::string>& warnings) {
   const FileFormat format = format_to_read(path);
-  std::vector<std::string> warnings;  // those of the image itself are for whoever reads its voxels
   if (format == FileFormat::nifti) {
     const NiftiHeader header = read_nifti_header(path, NiftiColours::taken);
     require_volume(path, header.extent());
@@ -89,6 +91,21 @@ Geometry read_geometry(const std::string& path) {
   Geometry geometry = stored_geometry(path, format);
   require_volume(path, geometry.extent);
   make_orthonormal(path, geometry, warnings);
+  return geometry;
+}
+
+}  // namespace
+
+Geometry read_geometry(const std::string& path) {
+  std::vector<std::string> unsaid;
+  return geometry_in(path, unsaid);
+}
+
+Geometry read_geometry(const std::string& path, std::vector<std::string>& warnings) {
+  std::vector<std::string> found;
+  const Geometry geometry = geometry_in(path, found);
+  for (const std::string& warning : found)
+    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
   return geometry;
 }
 

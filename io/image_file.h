@@ -36,6 +36,8 @@ HostImage read_image(const std::string& path);
 
 /// The grid of a volume, series or field, from its header alone. Throws IoError as read_image does.
 Geometry read_geometry(const std::string& path);
+/// The same, which adds what read_image says of where the voxels lie, unless it stands there.
+Geometry read_geometry(const std::string& path, std::vector<std::string>& warnings);
 
 Volume<float> to_volume(Context& ctx, const HostImage& image);
 

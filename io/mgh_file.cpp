@@ -82,7 +82,8 @@ MghHeader parse_mgh(const std::string& path, const MghBytes& raw) {
   };
   const int version = integer(0);
   if ((version & 0xff) != 1) fail_reading(path, "it is not an MGH file");
-  if (version >> 8 != 0)
+  constexpr int warp = 3, inverse_warp = 4;  // of the intents that newer files name, a label's too
+  if (const int intent = version >> 8; intent == warp || intent == inverse_warp)
     fail_reading(path, "it is a warp of FreeSurfer, not an image; mri_warp_convert writes .m3z");
   MghHeader header;
   header.path = path;

@@ -321,10 +321,21 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
 
 }  // namespace
 
+namespace {
+
+DeclaredData declared_by(const std::string& path, FileFormat format) {
+  return format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
+}
+
+}  // namespace
+
+std::string raw_data_file(const std::string& path, FileFormat format) {
+  return declared_by(path, format).file;
+}
+
 std::uint64_t check_raw_data(const std::string& path, FileFormat format) {
   size_of_readable_file(path);
-  const DeclaredData data =
-      format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
+  const DeclaredData data = declared_by(path, format);
   check_size(path, data.voxels, data.voxel_bytes, data.stored_bytes, data.compressed);
   if (data.compressed)
     check_size(path, data.voxels, data.voxel_bytes, inflated_bytes(path, data), false);

@@ -14,4 +14,8 @@ namespace freeflow {
 /// or damaged, and for encodings that are not supported. Returns how many bytes the voxels are.
 std::uint64_t check_raw_data(const std::string& path, FileFormat format);
 
+/// The file that holds the voxels: that of the header, or another beside it. Throws IoError as
+/// check_raw_data does for headers.
+std::string raw_data_file(const std::string& path, FileFormat format);
+
 }  // namespace freeflow

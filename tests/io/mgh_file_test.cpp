@@ -181,7 +181,7 @@ TEST(MghFile, WhatIsDamagedOrNoImageIsRefused) {
   };
   refused(header().substr(0, 200), "it ends within its header");
   refused(header({.version = 2}) + voxels, "it is not an MGH file");
-  refused(header({.version = 0x101}) + voxels, "it is a warp of FreeSurfer");
+  refused(header({.version = 0x301}) + voxels, "it is a warp of FreeSurfer");
   refused(header({.type = 6}) + voxels, "its MGH data type 6 is not supported");
   refused(header({.x = 0}) + voxels, "a size of 0 x 3 x 4");
   refused(header({.volumes = -1}) + voxels, "2 x 3 x 4 x -1");
@@ -199,6 +199,12 @@ TEST(MghFile, WhatIsDamagedOrNoImageIsRefused) {
   const std::string packed = read_bytes(folder / "cut.mgz");
   write_bytes(folder / "cut.mgz", packed.substr(0, packed.size() - 6));
   expect_io_error([&] { read_image(folder / "cut.mgz"); }, {"checksum"});
+}
+
+TEST(MghFile, AFileThatNamesItsIntentIsAnImage) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "a.mgh", header({.version = 0x101}) + counted_voxels<std::int16_t>(24));
+  expect_counted(folder / "a.mgh", StoredType::int16);
 }
 
 TEST(MghFile, WhatItCannotHoldIsNotWritten) {

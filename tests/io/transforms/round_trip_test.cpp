@@ -114,6 +114,21 @@ TEST(TransformFiles, HDF5KeepsTheBitsOfAField) {
   }
 }
 
+// HDF5 lists names in the order of their letters, 10 before 2.
+TEST(TransformFiles, ACompositeOfManyPartsKeepsTheirOrder) {
+  const TemporaryFolder folder;
+  const Geometry grid = six_geometries()[2].second;
+  HostTransform chain;
+  for (int i = 0; i < 12; ++i) {
+    Eigen::Affine3d part(turned({1, 1.0 + i, -1}, 3.0 * i));
+    part.translation() = Eigen::Vector3d(i, -2, 0.5 * i);
+    chain.steps.emplace_back(part);
+    if (i < 11) chain.steps.emplace_back(some_field(grid));
+  }
+  write_transform_file(folder / "many.h5", TransformFormat::itk, chain);
+  EXPECT_LT(largest_difference(read_transform_file(folder / "many.h5"), chain, grid), 1e-3);
+}
+
 TEST(TransformFiles, DisplacementsOnAGridOfMillimetresKeepTheirBits) {
   const TemporaryFolder folder;
   const Geometry grid = six_geometries()[0].second;
