@@ -33,16 +33,14 @@ class HostCopy {
   std::shared_ptr<const Buffer<float>> values_;
 };
 
-/// Every factor-th voxel of each axis; one beyond the last, where that is none of them, so that the
-/// whole grid stays inside.
+}  // namespace
+
 Geometry thinned(Geometry grid, int factor) {
   for (int* n : {&grid.extent.x, &grid.extent.y, &grid.extent.z})
     *n = (*n + factor - 2) / factor + 1;
   grid.spacing *= factor;
   return grid;
 }
-
-}  // namespace
 
 template <class Write>
 void ResultFiles::add(const std::string& name, Write write) {

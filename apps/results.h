@@ -12,6 +12,10 @@
 
 namespace freeflow::apps {
 
+/// Every factor-th voxel of each axis, of which --field-factor writes fields; one beyond the last,
+/// where that is none of them, so that the whole grid stays inside.
+Geometry thinned(Geometry grid, int factor);
+
 /// What goes into an output set, without committing it. Names are what follows the prefix.
 class ResultFiles {
  public:

@@ -71,7 +71,7 @@ void ApplyRun::open() {
   if (reader_) return;
   for (const std::string& output : o_.outputs)
     outputs_.push_back(std::make_unique<OutputSet>(output));
-  grid_ = read_geometry(o_.reference);
+  grid_ = read_geometry(o_.reference, warnings_);
   reader_ = std::make_unique<SeriesReader>(o_.inputs.front());
 }
 

@@ -129,7 +129,7 @@ Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::st
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
                      const std::string& reference, std::vector<std::string>& warnings) {
   ChainImages images;
-  if (!reference.empty()) images.reference = read_geometry(reference);
+  if (!reference.empty()) images.reference = read_geometry(reference, warnings);
   const HostChain chain = read_chain(files, images, warnings);
   warn_of_missing_affine(chain.listed, warnings);
   // Points are mapped on the host, from copies of the fields.

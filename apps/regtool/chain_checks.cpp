@@ -53,8 +53,6 @@ bool inside(const Eigen::Vector3d& voxel, const Extent& extent) {
   return true;
 }
 
-double volume_mm3(const Geometry& g) { return g.spacing.prod() * double(g.extent.count()); }
-
 std::vector<Eigen::Vector3d> sample_of(const Geometry& grid) {
   constexpr int most_per_axis = 24;
   const Eigen::Affine3d to_world = grid.index_to_world();
@@ -80,11 +78,20 @@ double share_inside(const std::vector<Eigen::Vector3d>& points, const Geometry& 
   return double(count) / double(points.size());
 }
 
+/// Of the field's grid, which may lie between the points: within their box.
+double share_among(const std::vector<Eigen::Vector3d>& points, const Geometry& field) {
+  Eigen::AlignedBox3d box;
+  for (const Eigen::Vector3d& p : points) box.extend(p);
+  const std::vector<Eigen::Vector3d> of_field = sample_of(field);
+  const auto count =
+      std::ranges::count_if(of_field, [&](const Eigen::Vector3d& p) { return box.contains(p); });
+  return double(count) / double(of_field.size());
+}
+
 void require_same_space(const std::string& path, const std::vector<Eigen::Vector3d>& points,
-                        const Geometry& reference, const Geometry& field) {
+                        const Geometry& field) {
   constexpr double least = 0.01;
-  const double of_reference = share_inside(points, field);
-  const double of_field = of_reference * volume_mm3(reference) / volume_mm3(field);
+  const double of_reference = share_inside(points, field), of_field = share_among(points, field);
   if (std::max(of_reference, of_field) >= least) return;
   char percent[16];
   std::snprintf(percent, sizeof percent, "%.2g", 100 * of_reference);
@@ -209,7 +216,7 @@ double check_overlap(const std::vector<ListedTransform>& listed,
       const auto* affine = std::get_if<Eigen::Affine3d>(&step);
       if (!affine) {
         const HostField& field = std::get<HostField>(step);
-        require_same_space(listed[i].path, points, reference, field.geometry);
+        require_same_space(listed[i].path, points, field.geometry);
         if (listed[i].inverse) continue;
         for (Eigen::Vector3d& p : points) p = displace_point(field, p);
       } else {

@@ -146,8 +146,10 @@ int regtool_convert(int argc, const char* const* argv) {
   const BidsSpaces spaces = o.bids.empty() ? BidsSpaces{} : parse_bids(o.bids);
   const std::string prefix = o.bids.empty() ? o.output : bids_prefix(o.output);
 
-  const TransformContext context = transform_context(o.fixed, o.moving, o.vectors);
+  std::vector<std::string> of_images;
+  const TransformContext context = transform_context(o.fixed, o.moving, o.vectors, of_images);
   HostTransform chain = read_chain_of(listed, source, context);
+  chain.warnings.insert(chain.warnings.begin(), of_images.begin(), of_images.end());
   if (!o.bids.empty()) {
     warn_of_contradictions(spaces, o.inputs, chain.warnings);
     o.output = prefix + bids_transform(spaces, extension_of(target, chain));

@@ -1,5 +1,6 @@
 // regtool compose, invert and jacobian: transforms as fields.
 #include <cstdio>
+#include <optional>
 
 #include <apps/one_stream.h>
 #include <apps/options.h>
@@ -21,7 +22,7 @@ namespace {
 enum class Grid { always, of_splines };
 
 struct FieldCommand {
-  std::string reference, output;
+  std::string reference, moving, output;
   std::vector<std::string> transforms, warnings;
   RunOptions run;
   bool log = false;
@@ -40,7 +41,9 @@ struct FieldCommand {
     else
       options.add_options()("fixed", po::value(&reference)->value_name("IMAGE"),
                             "the fixed image, on whose grid control points are evaluated; for "
-                            "splines alone");
+                            "splines alone")  //
+          ("moving", po::value(&moving)->value_name("IMAGE"),
+           "the moving image, on whose grid an inverse is written that begins with an affine");
     if (std::string(argv[0]) == "jacobian")
       options.add_options()("log", po::bool_switch(&log), "its logarithm; NaN where it folds");
     add_run_options(options, run);
@@ -51,7 +54,7 @@ struct FieldCommand {
     require(needed == Grid::of_splines || !reference.empty(),
             "name the image whose grid to take with -r IMAGE");
     std::vector<std::string> inputs = transforms;
-    inputs.push_back(reference);
+    inputs.insert(inputs.end(), {reference, moving});
     protect_inputs(output, inputs, {""});
     return true;
   }
@@ -68,7 +71,7 @@ int regtool_compose(int argc, const char* const* argv) {
                Grid::always))
     return done;
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
-  const Geometry grid = read_geometry(c.reference);
+  const Geometry grid = read_geometry(c.reference, c.warnings);
   const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
   require_chain_memory(
       ctx, files, "composing the transforms", field_bytes(grid),
@@ -78,6 +81,21 @@ int regtool_compose(int argc, const char* const* argv) {
   print_warnings("regtool", c.warnings, c.run.quiet);
   return done;
 }
+
+namespace {
+
+/// That of the field, unless an affine behind it leads to another space.
+Geometry grid_of_inverse(const std::string& file, const Transform& inverse, const Transform& of,
+                         const std::optional<Geometry>& moving) {
+  if (moving) return *moving;
+  require(inverse.first().matrix().isIdentity(1e-9),
+          "the inverse of '" + file +
+              "' begins where its affine ends, in the moving image's space; name that image with "
+              "--moving IMAGE");
+  return of.links().front().field->geometry();
+}
+
+}  // namespace
 
 int regtool_invert(int argc, const char* const* argv) {
   FieldCommand c;
@@ -89,10 +107,12 @@ int regtool_invert(int argc, const char* const* argv) {
   require(c.transforms.size() == 1, "invert takes one -t; invert each, and list them in reverse");
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   ChainImages images;
-  if (!c.reference.empty()) images.reference = read_geometry(c.reference);
+  if (!c.reference.empty()) images.reference = read_geometry(c.reference, c.warnings);
   const HostChain file = read_chain(c.transforms, images, c.warnings);
-  const auto whole_field = [](Context& on, const Transform& inverse, const Transform& of) {
-    return compose(on, inverse, of.links().front().field->geometry());
+  std::optional<Geometry> moving;
+  if (!c.moving.empty()) moving = read_geometry(c.moving, c.warnings);
+  const auto whole_field = [&](Context& on, const Transform& inverse, const Transform& of) {
+    return compose(on, inverse, grid_of_inverse(c.transforms.front(), inverse, of, moving));
   };
   require_chain_memory(ctx, file, "inverting the transform", largest_field_bytes(file),
                        [&](Context& rehearsal, const Transform& of) {
@@ -126,7 +146,7 @@ int regtool_jacobian(int argc, const char* const* argv) {
                Grid::always))
     return done;
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
-  const Geometry grid = read_geometry(c.reference);
+  const Geometry grid = read_geometry(c.reference, c.warnings);
   const auto determinant = [&](Context& on, const Transform& chain) {
     return c.log ? log_jacobian(on, chain, grid) : jacobian_determinant(on, chain, grid);
   };

@@ -60,13 +60,13 @@ struct InfoOptions {
 
 void print_transform_file(const InfoOptions& o, std::optional<TransformFormat> format,
                           const std::string& how, std::vector<std::string>& warnings) {
-  const TransformContext context = transform_context(o.fixed, o.moving, o.vectors);
+  const TransformContext context = transform_context(o.fixed, o.moving, o.vectors, warnings);
   const HostTransform transform = read_transform_file(o.file, format, context);
   print_line("holds", "a transform, fixed to moving");
   print_line("format", "%s (%s)", transform_formats()[std::size_t(*format)].word, how.c_str());
   Context ctx = context_of_one_stream(o.run.device, o.run.threads);
   print_transform(ctx, *format, transform, context.fixed ? &*context.fixed : nullptr);
-  warnings = transform.warnings;
+  warnings.insert(warnings.end(), transform.warnings.begin(), transform.warnings.end());
 }
 
 }  // namespace

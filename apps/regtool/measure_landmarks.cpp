@@ -14,13 +14,14 @@ namespace freeflow::apps {
 namespace {
 
 std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std::string& frame,
-                                             const std::string& image) {
+                                             const std::string& image,
+                                             std::vector<std::string>& warnings) {
   PointTable table = read_points(path, frame);
   std::vector<Eigen::Vector3d>& points = table.points;
   if (table.frame == "ras")
     for (Eigen::Vector3d& p : points) p.head<2>() *= -1;
   if (table.frame == "voxel") {
-    const Eigen::Affine3d to_world = read_geometry(image).index_to_world();
+    const Eigen::Affine3d to_world = read_geometry(image, warnings).index_to_world();
     for (Eigen::Vector3d& p : points) p = to_world * p;
   }
   return std::move(points);
@@ -42,8 +43,10 @@ std::size_t beyond_first_field(const Transform& chain, const std::vector<Eigen::
 
 Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transform& chain,
                            std::vector<std::string>& warnings) {
-  const std::vector<Eigen::Vector3d> fixed = points_in_world(o.fixed_points, o.frame, o.fixed),
-                                     moving = points_in_world(o.moving_points, o.frame, o.moving);
+  const std::vector<Eigen::Vector3d> fixed = points_in_world(o.fixed_points, o.frame, o.fixed,
+                                                             warnings),
+                                     moving = points_in_world(o.moving_points, o.frame, o.moving,
+                                                              warnings);
   require(fixed.size() == moving.size(),
           "'" + o.fixed_points + "' holds " + std::to_string(fixed.size()) + " points, '" +
               o.moving_points + "' " + std::to_string(moving.size()) +

@@ -81,10 +81,10 @@ struct Frames {
   Eigen::Affine3d in = Eigen::Affine3d::Identity(), out = Eigen::Affine3d::Identity();
 };
 
-Frames frames(const PointsOptions& o) {
+Frames frames(const PointsOptions& o, std::vector<std::string>& warnings) {
   if (o.frame == "voxel")
-    return {read_geometry(o.images.front()).index_to_world(),
-            read_geometry(o.images.back()).world_to_index()};
+    return {read_geometry(o.images.front(), warnings).index_to_world(),
+            read_geometry(o.images.back(), warnings).world_to_index()};
   const Eigen::Affine3d swap(Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)));
   return o.frame == "ras" ? Frames{swap, swap} : Frames{};
 }
@@ -149,7 +149,7 @@ int regtool_points(int argc, const char* const* argv) {
     table = read_points(o.input, o.frame);
     o.frame = table.frame;
   }
-  const Frames frame = frames(o);
+  const Frames frame = frames(o, warnings);
   const Transform chain = read_chain(ctx, o.transforms, o.fixed, warnings);
   if (mesh) {
     mesh->move_to(mapped(ctx, o, chain, frame, mesh->vertices(), warnings));

@@ -11,6 +11,8 @@
 #include <apps/report_page/group.h>
 #include <apps/report_page/page.h>
 #include <apps/report_page/report_values.h>
+#include <apps/results.h>
+#include <freeflow/deform/field_operations.h>
 
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
@@ -101,6 +103,14 @@ void say_where(const std::string& path, const ReportOptions& o) {
   if (!o.run.quiet) std::fprintf(stderr, "regtool report: written: %s\n", path.c_str());
 }
 
+/// Of a run with --field-factor the field of all voxels.
+DisplacementField on_grid(Context& ctx, DisplacementField field, const Geometry& grid) {
+  constexpr int most = 8;
+  for (int factor = 2; factor <= most; ++factor)
+    if (same_grid(field.geometry(), thinned(grid, factor))) return resample(ctx, field, grid);
+  return field;
+}
+
 void write_registration(const ReportOptions& o) {
   const FinishedRun run = read_finished_run(o.prefix);
   const CommonOptions files = images_of(run, o);
@@ -118,10 +128,11 @@ void write_registration(const ReportOptions& o) {
   FileTransform transform = initial_transform(transforms, images);
   DisplacementField u;
   if (transform.displacement) {
-    require(same_grid(transform.displacement->geometry, images.fixed_image().geometry),
+    const Geometry& grid = images.fixed_image().geometry;
+    u = on_grid(ctx, {ctx, transform.displacement->geometry, transform.displacement->planes}, grid);
+    require(same_grid(u.geometry(), grid),
             "the transform '" + transforms[0] + "' does not lie on the grid of the fixed image '" +
                 files.fixed[0] + "'; name the image that was registered with --fixed FILE");
-    u = DisplacementField(ctx, transform.displacement->geometry, transform.displacement->planes);
     transform.displacement.reset();
   }
   require_place_of_run(run, "fixed", images.fixed_image(), files.fixed[0]);

@@ -24,12 +24,12 @@ std::optional<TransformFormat> transform_format_of(const std::string& option,
 }
 
 TransformContext transform_context(const std::string& fixed, const std::string& moving,
-                                   const std::string& vectors) {
+                                   const std::string& vectors, std::vector<std::string>& warnings) {
   require(vectors == "measured" || vectors == "displacements" || vectors == "positions",
           "--vectors '" + vectors + "' is not one of measured, displacements, positions");
   TransformContext context;
-  if (!fixed.empty()) context.fixed = read_geometry(fixed);
-  if (!moving.empty()) context.moving = read_geometry(moving);
+  if (!fixed.empty()) context.fixed = read_geometry(fixed, warnings);
+  if (!moving.empty()) context.moving = read_geometry(moving, warnings);
   if (vectors != "measured")
     context.vectors =
         vectors == "positions" ? VectorMeaning::positions : VectorMeaning::displacements;

@@ -19,7 +19,7 @@ std::optional<TransformFormat> transform_format_of(const std::string& option,
 /// What --fixed, --moving (empty where not given) and --vectors say. Throws IoError,
 /// InvalidArgument.
 TransformContext transform_context(const std::string& fixed, const std::string& moving,
-                                   const std::string& vectors);
+                                   const std::string& vectors, std::vector<std::string>& warnings);
 inline constexpr const char* vectors_words = "measured|displacements|positions";
 inline constexpr const char* about_vectors = "what FSL's fields hold, which the file does not say";
 

@@ -109,6 +109,7 @@ TEST_F(Ffdreg, FieldsOfEverySecondVoxelServeAsWholeOnes) {
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(slurp(folder / "whole_Warped.nii.gz"), slurp(folder / "half_Warped.nii.gz"))
       << "images are warped by what was found, not by what was written";
+  EXPECT_EQ(run(program_path("regtool") + " report half_").status, 0);
   Context cpu;
   for (const std::string name : {"1Warp.nii.gz", "1InverseWarp.nii.gz"}) {
     const DisplacementField whole = read_displacement(cpu, (folder / ("whole_" + name)).string()),

@@ -315,6 +315,13 @@ TEST_F(RegtoolSeries, ChainsThatLeadNowhereAreRefused) {
                      std::vector<float>(3 * fixed_.extent.count(), 0.5f));
   expect_refusal(run(go + "-t elsewhere.nii.gz"), "of another space");
 
+  Geometry between = fixed_;  // the voxels: of a small region that was registered finely
+  between.extent = {3, 3, 3};
+  between.spacing *= 0.1;
+  between.origin = fixed_.index_to_world() * Eigen::Vector3d(3.3, 3.3, 3.3);
+  write_displacement(path("between.nii.gz"), between, std::vector<float>(81, 0.5f));
+  EXPECT_EQ(run(apply + "-i m.nii.gz -o near.nii.gz -t between.nii.gz").status, 0);
+
   std::vector<float> huge(3 * fixed_.extent.count(), 0);
   huge[77] = 400;
   write_displacement(path("huge.nii.gz"), fixed_, huge);

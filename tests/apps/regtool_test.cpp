@@ -240,6 +240,38 @@ TEST_F(Regtool, InvertsAndMeasuresVolumes) {
   EXPECT_EQ(run(regtool + " info f.nii.gz").status, 0);
 }
 
+// What leads back begins where the chain ends: in the space of the moving image.
+TEST_F(Regtool, InvertsAChainOnTheMovingGrid) {
+  ASSERT_EQ(run(regtool + " convert --to itk -o whole.h5" + forth).status, 0);
+  expect_refusal(run(regtool + " invert -t whole.h5 -o back.nii.gz"), "--moving IMAGE");
+  ASSERT_EQ(run(regtool + " invert -t whole.h5 --moving m.nii.gz -o back.nii.gz").status, 0);
+  const Eigen::Vector3d middle = read("f.nii.gz").geometry.center();
+  std::ofstream(folder / "p.csv") << middle.x() << ',' << middle.y() << ',' << middle.z() << '\n';
+  const std::string points = regtool + " points --direction fixed-to-moving -i ";
+  ASSERT_EQ(run(points + "p.csv -o there.csv -t whole.h5").status, 0);
+  ASSERT_EQ(run(points + "there.csv -o again.csv -t back.nii.gz").status, 0);
+  Eigen::Vector3d again;
+  ASSERT_EQ(std::sscanf(slurp(folder / "again.csv").c_str(), "%lf,%lf,%lf", &again.x(), &again.y(),
+                        &again.z()),
+            3);
+  EXPECT_LT((again - middle).norm(), 0.05);
+}
+
+// As of an image that is resampled.
+TEST_F(Regtool, SaysWhereTheReferenceLiesInTwoPlaces) {
+  std::string bytes = slurp(folder / "f.nii.gz");
+  HostImage image = read("f.nii.gz");
+  write_image((folder / "two.nii").string(), image.geometry, image.voxels);
+  bytes = slurp(folder / "two.nii");
+  const float there = 500;
+  const std::int16_t code = 4;
+  std::memcpy(bytes.data() + 254, &code, sizeof code);
+  std::memcpy(bytes.data() + 292, &there, sizeof there);
+  std::ofstream(folder / "two.nii", std::ios::binary) << bytes;
+  const Outcome o = run(regtool + " apply -i m.nii.gz -r two.nii -o w.nii.gz" + forth);
+  EXPECT_NE(o.err.find("qform and sform differ"), std::string::npos) << o.err;
+}
+
 TEST_F(Regtool, ConvertsThereAndBack) {
   const std::string grids = " --fixed f.nii.gz --moving m.nii.gz ";
   ASSERT_EQ(run(regtool + " convert -t a_0GenericAffine.mat --to fsl -o flirt.mat" + grids).status,
