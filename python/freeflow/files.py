@@ -41,6 +41,7 @@ class _Header:
             raise OSError(f"cannot read '{path}': its header declares a size of {' x '.join(map(str, dim[1:4]))} voxels")
         self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
         self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
+        self.intent_name = raw[328:344].split(b"\0")[0].decode("latin-1")
         if datatype not in _TYPES:
             mend = _CHANNELS if datatype in (128, 2304) else ""  # RGB, RGBA
             raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars{mend}")
@@ -70,6 +71,22 @@ class _Header:
             self.affine[:3] = by_qform
         else:
             self.affine[:3, :3] = np.diag([-1, -1, 1] * self.spacing)  # left, posterior, superior, as ITK reads it
+
+
+    def scaled(self, values):
+        """What the stored values stand for: themselves, or float32."""
+        if (self.slope, self.intercept) == (1, 0):
+            return values
+        return (values * np.float64(self.slope) + np.float64(self.intercept)).astype(np.float32)
+
+    def elsewhere(self, path):
+        """What there is to warn of where its two forms differ, or None."""
+        if not self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
+            return None
+        return (
+            f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as ITK and the programs mostly do, places"
+            f" voxels up to {self.shift_mm:.3g} mm elsewhere"
+        )
 
 
 def _largest_shift(difference, shape):
@@ -123,15 +140,10 @@ def _unzipped(data):
 def read_nifti_image(path):
     """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, a sentence or None)"""
     header, values = _read(path)
-    apart = header.shift_mm > 0.05 * min(header.spacing)  # as io/orientation.cpp: less is rounding
-    elsewhere = f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as ITK and the programs mostly do, places"
-    elsewhere += f" voxels up to {header.shift_mm:.3g} mm elsewhere"
     if any(n != 1 for n in header.shape[3:]):
         raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + _CHANNELS)
-    array = values.reshape(header.shape[:3], order="F")
-    if (header.slope, header.intercept) != (1, 0):
-        array = (array * np.float64(header.slope) + np.float64(header.intercept)).astype(np.float32)
-    return array, header.affine, header.spacing, elsewhere if apart else None
+    array = header.scaled(values.reshape(header.shape[:3], order="F"))
+    return array, header.affine, header.spacing, header.elsewhere(path)
 
 
 def _header_bytes(shape, dtype, placement, intent):
@@ -229,12 +241,41 @@ def write_nifti_field(path, planes_mm_lps, placement):
 
 
 def read_nifti_field(path):
-    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size)"""
+    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size, a sentence or None)"""
     header, values = _read(path)
     if header.shape[3:5] != [1, 3] or header.intent != _VECTOR:
         raise OSError(f"cannot read '{path}': it is not a displacement field (x, y, z, 1, 3 with intent 1007)")
+    if header.intent_name.startswith("NREG"):
+        _refuse_field(path, "it is a NiftyReg transform, whose vectors mean something else", "niftyreg")
+    if header.intent_name == "Mapping":
+        _refuse_field(path, 'it is named "Mapping", which is SPM\'s', "spm")
     i, j, k = header.shape[:3]
-    return np.ascontiguousarray(values.reshape(3, k, j, i), np.float32), header.affine, header.spacing
+    planes = np.ascontiguousarray(header.scaled(values).reshape(3, k, j, i), np.float32)
+    if _looks_like_positions(planes, header.affine):
+        _refuse_field(path, "its vectors are positions, as SPM writes them, not displacements", "spm")
+    return planes, header.affine, header.spacing, header.elsewhere(path)
+
+
+def _refuse_field(path, what, program):
+    raise OSError(f"cannot read '{path}': {what}; `regtool convert --from {program}` makes a field of ITK's of it")
+
+
+def _looks_like_positions(planes, affine_ras):
+    """As io/transforms/vector_spread.cpp: whether vectors vary less by half once their voxels' coordinates (RAS, as SPM's are) are
+    taken off them. A copy of SPM's file may have lost its name."""
+    shape = planes.shape[1:]
+    count, row = int(np.prod(shape)), shape[2]
+    # An odd stride that is no multiple of a side visits all rows and columns; 20 000 samples decide.
+    stride = max(count // 20000, 1) | 1
+    while stride > 1 and row > 1 and stride % row == 0:
+        stride += 2
+    vectors = planes.reshape(3, count)[:, ::stride].astype(np.float64)
+    index = np.stack(np.unravel_index(np.arange(0, count, stride), shape)[::-1])
+    vectors, index = (values[:, np.isfinite(vectors).all(axis=0)] for values in (vectors, index))
+    if vectors.shape[1] < 2:
+        return False
+    alone, less_grid = (np.sqrt(v.var(axis=1).sum()) for v in (vectors, vectors - affine_ras[:3, :3] @ index))
+    return 2 * less_grid < alone
 
 
 def _mat_matrix(name, numbers):

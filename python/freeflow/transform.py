@@ -84,10 +84,9 @@ class Transform:
             raise TypeError("Transform.read takes each path by itself: Transform.read(*paths)")
         for one, following in zip(paths, paths[1:]):
             _require_order(os.fspath(one), os.fspath(following))
-        parts = [cls._read_one(path, context) for path in map(os.fspath, paths)]
-        whole = parts[0]
-        for part in parts[1:]:
-            whole = whole._then(part)
+        whole = cls._read_one(os.fspath(paths[0]), context)
+        for path in paths[1:]:
+            whole = whole._then(cls._read_one(os.fspath(path), context))
         return whole
 
     @classmethod
@@ -98,7 +97,9 @@ class Transform:
             raise ValueError(
                 f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
             )
-        planes, affine, spacing = files.read_nifti_field(path)
+        planes, affine, spacing, elsewhere = files.read_nifti_field(path)
+        if elsewhere:
+            warnings.warn(elsewhere, stacklevel=3)
         where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, os.path.basename(path), spacing)
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 

@@ -1,6 +1,7 @@
 """Transforms against oracles in numpy."""
 
 import pickle
+import struct
 
 import numpy as np
 import pytest
@@ -231,6 +232,49 @@ def test_both_orders_of_an_euler_transforms_angles(tmp_path, order, expected):
 def test_field_files(tmp_path, name):
     chain().write(tmp_path / name)
     read = freeflow.Transform.read(tmp_path / name)
+    assert np.abs(read.points(inner_points()) - expected_points(inner_points())).max() < 1e-3
+
+
+def field_file(path, vectors, affine=AFFINE, kind=np.float32, name=""):
+    """By nibabel, which scales integers. vectors: (i, j, k, 3)."""
+    nibabel = pytest.importorskip("nibabel")
+    image = nibabel.Nifti1Image(vectors[:, :, :, None, :], affine)
+    image.header.set_data_dtype(kind)
+    image.header.set_intent("vector", name=name)
+    nibabel.save(image, path)
+    return path
+
+
+def test_field_files_of_scaled_integers(tmp_path):
+    read = freeflow.Transform.read(field_file(tmp_path / "w.nii.gz", smooth_field() * [-1, -1, 1], kind=np.int16))
+    assert np.abs(read.displacement() - smooth_field()).max() < 1e-3
+
+
+@pytest.mark.parametrize(
+    "name, words",
+    [
+        ("Mapping", "w.nii.gz': it is named \"Mapping\", which is SPM's; `regtool convert --from spm`"),
+        ("NREG_TRANS", "it is a NiftyReg transform, whose vectors mean something else; `regtool convert --from niftyreg`"),
+        ("", "its vectors are positions, as SPM writes them, not displacements"),
+    ],
+)
+def test_vectors_that_are_no_displacements_are_refused(tmp_path, name, words):
+    positions = world_of(grid_points()).astype(np.float32) + smooth_field()
+    positions[0, 0, 0] = np.nan
+    for at in (AFFINE, AFFINE @ np.array([[0, -1, 0, 9], [1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1.0]])):
+        vectors = positions if at is AFFINE else world_of(grid_points(), at)
+        with pytest.raises(OSError, match=words):
+            freeflow.Transform.read(field_file(tmp_path / "w.nii.gz", vectors, at, name=name))
+
+
+def test_a_field_whose_header_names_two_places_is_spoken_of(tmp_path):
+    chain().write(tmp_path / "w.nii")
+    raw = bytearray((tmp_path / "w.nii").read_bytes())
+    struct.pack_into("<f", raw, 268, AFFINE[0, 3] + 4)  # qoffset_x
+    (tmp_path / "w.nii").write_bytes(raw)
+    with pytest.warns(UserWarning, match="qform and sform differ, and the sform counts here; .* voxels up to 4 mm elsewhere") as said:
+        read = freeflow.Transform.read(tmp_path / "w.nii")
+    assert [w.filename for w in said] == [__file__]
     assert np.abs(read.points(inner_points()) - expected_points(inner_points())).max() < 1e-3
 
 
