@@ -193,7 +193,8 @@ class Registration:
 
     def __init__(self, inputs, context, forward, back, report, interpolation):
         self._inputs, self._context, self._interpolation = inputs, context, interpolation
-        self.transform = Transform(forward, back if callable(back) else lambda: back)
+        grids = forward.grid or self.fixed._grid("fixed"), self.moving._grid("moving")
+        self.transform = Transform(forward, back if callable(back) else lambda: back, grids=grids)
         self._report = report
         self._warped = self._inverse_warped = None
 

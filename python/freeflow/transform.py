@@ -39,10 +39,11 @@ class Transform:
 
     __array_ufunc__ = None  # numpy shall not take `transform @ matrix` for a product of its own
 
-    def __init__(self, native, inverse=None, undoes=None):
+    def __init__(self, native, inverse=None, undoes=None, grids=(None, None)):
         self._native = native
         self._inverse = inverse  # what gives the registration's own, where there is one
         self._undoes = undoes  # of an inverse: what points are solved for
+        self._grids = grids  # of the images whose spaces it starts and ends in, where they are known
 
     @classmethod
     def affine(cls, matrix_ras, *, context=None):
@@ -104,7 +105,7 @@ class Transform:
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 
     def _then(self, other):
-        return Transform(self._native.then(other._native))
+        return Transform(self._native.then(other._native), grids=(self._grids[0], other._grids[1]))
 
     def __matmul__(self, other):
         if not isinstance(other, Transform):
@@ -141,7 +142,7 @@ class Transform:
         which is computed when it is first asked for."""
         there = self._native
         back = self._inverse() if self._inverse else there.inverse()
-        return Transform(back, lambda: there, undoes=None if self._undoes else there)
+        return Transform(back, lambda: there, undoes=None if self._undoes else there, grids=self._grids[::-1])
 
     def _placed(self, image, name):
         """The transform where the image is: affines go anywhere."""
@@ -152,14 +153,21 @@ class Transform:
         return self
 
     def _like(self, like, image, name="like"):
+        """The grid to sample on, which is of the space that the transform starts in."""
         if like is not None:
             return Image.of(like, name)._grid(name)
-        grid = self._native.grid
-        if grid is None:
+        if self.is_affine:
             if image is None:
                 raise ValueError(f"{name} is missing: an affine has no grid of its own, so name an image that has the one you want")
             return image._grid(name)
-        return grid
+        if self._grids[0] is not None:
+            return self._grids[0]
+        if not np.array_equal(self._native.parts()[0], np.eye(4)):
+            raise ValueError(
+                f"{name} is missing: the transform's field follows an affine, so its grid is not of the space that the transform starts"
+                " in; name an image of that space (of an inverse like=moving)"
+            )
+        return self._native.grid
 
     def _warn_of_bare(self, image, like):
         placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
@@ -168,8 +176,9 @@ class Transform:
             warnings.warn(sentence, stacklevel=3)
 
     def apply(self, image, like=None, *, interpolation=None, fill=0.0):
-        """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the grid of the
-        transform's first field, for an affine the image's own): result(x) = image(transform(x)), in one resampling.
+        """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the fixed image's of a
+        registration, of its inverse the moving image's; else the grid of the transform's first field where no affine
+        precedes it; for an affine the image's own): result(x) = image(transform(x)), in one resampling.
 
         interpolation: "linear" (floats unless told otherwise), "cubic" or "nearest". Integers and bools are labels unless
             told "linear" or "cubic", which give float32: labels are never mixed and keep their type, by "nearest" or by
@@ -255,7 +264,7 @@ class Transform:
         return mm * np.array([-1, -1, 1], np.float32) if frame == "ras" else mm
 
     def numpy(self):
-        """displacement() on the transform's own grid."""
+        """displacement() on the grid that apply() takes of itself."""
         return self.displacement()
 
     def __dlpack__(self, **keywords):
@@ -274,7 +283,7 @@ class Transform:
 
     def write(self, path, *, like=None):
         """An affine to .mat, .txt or .tfm (ITK's); anything to a displacement field, .nii or .nii.gz, all of it composed
-        on the grid of `like` or of the transform's first field. What a registration found is two files: Registration.save."""
+        on the grid of `like`, or of itself as apply(). What a registration found is two files: Registration.save."""
         path = os.fspath(path)
         if path.lower().endswith((".mat", ".txt", ".tfm")):
             if not self.is_affine:
@@ -289,13 +298,14 @@ class Transform:
         """Fields bit for bit, and a registration's own inverse, which is computed for it. Back on the CPU."""
         inverse = self._inverse() if self._inverse else None
         kept = [None if native is None else [_kept(part) for part in native.parts()] for native in (self._native, inverse)]
-        return [*kept, self._undoes is not None]
+        return [*kept, self._undoes is not None, [grid and _kept_grid(grid) for grid in self._grids]]
 
     def __setstate__(self, state):
-        *parts, undoes = state
+        *parts, undoes, grids = state
         self._native, inverse = (None if of_one is None else _restored(of_one) for of_one in parts)
         self._inverse = None if inverse is None else lambda: inverse
         self._undoes = inverse if undoes else None
+        self._grids = tuple(kept and _restored_grid(kept, "the image") for kept in grids)
 
     def __repr__(self):
         fields = len(self._native.parts()) // 2
@@ -306,16 +316,23 @@ def _kept(part):
     """An affine's rows, or a field in numbers that pickle knows."""
     if isinstance(part, list):
         return part
-    grid = part.grid
-    return part.planes_in_voxels(), list(grid.shape), list(grid.axes), numbers_of(grid.placement)
+    return part.planes_in_voxels(), _kept_grid(part.grid)
+
+
+def _kept_grid(grid):
+    return list(grid.shape), list(grid.axes), numbers_of(grid.placement)
+
+
+def _restored_grid(kept, name):
+    shape, axes, place = kept
+    return _native.Grid.make(shape, axes, _native.Placement(*place), name)
 
 
 def _restored(parts):
     context = Context("cpu")._native
     whole = _native.Transform.of_affine(context, parts[0])
-    for (planes, shape, axes, place), affine in zip(parts[1::2], parts[2::2]):
-        grid = _native.Grid.make(shape, axes, _native.Placement(*place), "the field")
-        field = _native.Field.of_voxels(context, planes, grid, "the field")
+    for (planes, kept), affine in zip(parts[1::2], parts[2::2]):
+        field = _native.Field.of_voxels(context, planes, _restored_grid(kept, "the field"), "the field")
         whole = whole.then(_native.Transform.of_field(field, affine))
     return whole
 

@@ -74,6 +74,40 @@ def test_inverse_brings_points_back():
     assert np.array_equal(back.inverse().points(xyz), there)
 
 
+def test_an_inverse_does_not_take_a_grid_of_another_space(tmp_path):
+    back, image = chain().inverse(), freeflow.Image(brain(0), AFFINE)
+    calls = [back.jacobian, back.numpy, lambda: back.apply(image), lambda: back.apply(freeflow.Image(labels(0), AFFINE))]
+    for call in (*calls, lambda: back.write(tmp_path / "b.nii"), (chain() @ freeflow.Transform.affine(TURN)).numpy):
+        with pytest.raises(ValueError, match=r"like is missing: the transform's field follows an affine, .* \(of an inverse like=moving\)"):
+            call()
+    back.write(tmp_path / "b.nii", like=image)
+    assert freeflow.Transform.field(smooth_field(), AFFINE).inverse().numpy().shape == (*SHAPE, 3)
+    assert back.inverse().numpy().shape == (*SHAPE, 3)
+
+
+def test_a_registrations_inverse_takes_the_moving_images_grid(tmp_path):
+    away = np.array(AFFINE)
+    away[0, 3] -= 100
+    fixed, moving = freeflow.Image(brain(0), AFFINE), freeflow.Image(np.ascontiguousarray(brain(1)[:-2]), away)
+    found = freeflow.register(fixed, moving, "ffd", init="center", device="cpu", levels=1, iterations=2).transform
+    points = world_of(np.random.default_rng(0).uniform(4, np.array(SHAPE) - 7, (50, 3)), away)
+    for transform in (found, pickle.loads(pickle.dumps(found))):
+        back = transform.inverse()
+        carried = back.apply(fixed)
+        assert np.array_equal(carried.affine_ras, away) and np.array_equal(carried.numpy(), back.apply(fixed, moving).numpy())
+        back.write(tmp_path / "b.nii")
+        assert np.abs(freeflow.Transform.read(tmp_path / "b.nii").points(points) - back.points(points)).max() < 0.1
+        assert np.array_equal(back.inverse().numpy(), found.numpy())
+
+
+def test_what_follows_a_registration_takes_the_fixed_images_grid():
+    away = np.array(AFFINE)
+    away[0, 3] -= 100
+    linear = freeflow.register(freeflow.Image(brain(0), AFFINE), freeflow.Image(brain(1), away), "rigid", init="center", device="cpu")
+    whole = freeflow.Transform.field(smooth_field(), away) @ linear.transform
+    assert np.array_equal(whole.jacobian().affine_ras, AFFINE)
+
+
 def test_points_that_nothing_is_mapped_to_are_spoken_of():
     away = np.zeros((*SHAPE, 3), np.float32)
     away[..., 0] = 40  # and 0 beyond the grid, so there is a gap where it begins
