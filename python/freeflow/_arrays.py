@@ -256,6 +256,25 @@ def looks_like_labels(array):
     return int((here == following).sum()) > 0.6 * len(here) and 2 <= len(module.unique(here)) <= 1000
 
 
+def slope_at_zero(array, spacing_mm):
+    """What apps/surface_input.cpp says of a distance: the mean length of its gradient, per mm, where it changes sign; 1 where it does
+    not. In host memory."""
+    d = to_numpy(_as_float32(array))
+    if min(d.shape) < 3:
+        return 1.0
+    inner, following = slice(1, -1), slice(2, None)
+    inside = d < 0
+    crossed = np.zeros([n - 2 for n in d.shape], bool)
+    for axis in range(3):
+        crossed |= inside[inner, inner, inner] != inside[tuple(following if a == axis else inner for a in range(3))]
+    at = np.argwhere(crossed) + 1
+    ahead, behind = (np.stack([d[tuple((at + step).T)] for step in sign * np.eye(3, dtype=int)], axis=1) for sign in (1, -1))
+    with np.errstate(invalid="ignore"):
+        length = np.linalg.norm((ahead.astype(np.float64) - behind) / (2 * np.asarray(spacing_mm)), axis=1)
+    length = length[np.isfinite(length)]
+    return float(length.mean()) if len(length) else 1.0
+
+
 def filled(array, where):
     """A copy with the smallest value there, where it lies."""
     least = smallest(array)

@@ -1,5 +1,7 @@
 """Denoising of surfaces."""
 
+import warnings
+
 import numpy as np
 
 from . import _arrays, _native
@@ -31,7 +33,7 @@ def denoise_surface(surface, *, kind=None, label=None, iso=None, context=None, d
     folds: what nlmdenoise does.
 
     surface: an Image, path, or array (see register): a mask or labels (integers, bools), a signed distance (mm,
-        negative inside), or a grey image.
+        negative inside; of another level set the distance to its zero is taken, with a warning), or a grey image.
     kind: "labels", "sdf" or "image". Default: labels for integers and bools, image where iso is given, else sdf.
     label: which label to take; without it all above 0.
     iso: of a grey image, the value at the surface; inside is brighter.
@@ -55,6 +57,12 @@ def denoise_surface(surface, *, kind=None, label=None, iso=None, context=None, d
         volume = _native.signed_distance(volume, 0.5 if kind == "labels" else float(iso), True)
     else:
         _require_both_signs(array)
+        slope = _arrays.slope_at_zero(array, image.spacing_mm)
+        if not 0.5 < slope < 1.5:
+            warnings.warn(
+                f"surface changes by {slope:g} per mm at its surface, a distance by 1: it was computed again from its zero", stacklevel=2
+            )
+            volume = _native.signed_distance(volume, 0.0, False)
     callback, close = callback_of(progress)
     try:
         distance, level_set, report = _native.denoise(volume, options, callback)

@@ -44,6 +44,18 @@ def test_bits_are_the_programs(program, tmp_path):
     assert np.array_equal(freeflow.Image.read(tmp_path / "p_mask.nii.gz").array, ours.mask.numpy())
 
 
+@pytest.mark.parametrize("factor, made_new", [(0.4, True), (2.2, False), (9, True)])
+def test_a_level_set_that_is_no_distance_is_made_one(program, tmp_path, factor, made_new, recwarn):
+    given = freeflow.Image(np.float32(factor) * ball(), AFFINE)  # of voxels in place of millimetres
+    given.write(tmp_path / "l.nii.gz")
+    flags = ["-i", str(tmp_path / "l.nii.gz"), "-o", str(tmp_path / "p_"), "--iterations", "2", "--device", "cpu"]
+    said = subprocess.run([program("nlmdenoise"), *flags], check=True, capture_output=True, text=True).stderr
+    surface = freeflow.denoise_surface(given, iterations=2)
+    assert np.array_equal(freeflow.Image.read(tmp_path / "p_sdf.nii.gz").array, surface.distance.numpy())
+    sentences = [str(w.message).removeprefix("surface ") for w in recwarn]
+    assert len(sentences) == made_new and all("was computed again from its zero" in one and one in said for one in sentences)
+
+
 def test_progress_and_stop():
     told = []
     freeflow.denoise_surface(ball(), progress=lambda *what: told.append(what[0]), iterations=2)
