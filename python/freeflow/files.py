@@ -23,6 +23,11 @@ def require_millimetres(unit, whose, error):
         raise error(f"{whose} lengths are in {'metres' if unit == 1 else 'micrometres'}; convert it to millimetres")
 
 
+def space_code(sform, qform):
+    """Which world the affine leads to, of the codes of a header whose sform counts first."""
+    return next((int(code) for code in (sform, qform) if code > 0), 1)
+
+
 class _Header:
     """What a NIfTI-1 header says."""
 
@@ -60,6 +65,7 @@ class _Header:
         rows = np.array(struct.unpack(order + "12f", raw[280:328]), np.float64).reshape(3, 4)
         quaternion = struct.unpack(order + "6f", raw[256:280])
         self.affine = np.eye(4)
+        self.space_code = space_code(sform, qform)
         self.shift_mm = 0.0  # of one form from the other
         with np.errstate(all="ignore"):
             by_qform = np.column_stack([_rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]), quaternion[3:]])
@@ -138,12 +144,12 @@ def _unzipped(data):
 
 
 def read_nifti_image(path):
-    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, a sentence or None)"""
+    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, space code, a sentence or None)"""
     header, values = _read(path)
     if any(n != 1 for n in header.shape[3:]):
         raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + _CHANNELS)
     array = header.scaled(values.reshape(header.shape[:3], order="F"))
-    return array, header.affine, header.spacing, header.elsewhere(path)
+    return array, header.affine, header.spacing, header.space_code, header.elsewhere(path)
 
 
 def _header_bytes(shape, dtype, placement, intent):
@@ -164,7 +170,7 @@ def _header_bytes(shape, dtype, placement, intent):
     struct.pack_into("<8f", raw, 76, -1 if left_handed else 1, *spacing, 1, 1, 1, 1)
     struct.pack_into("<3f", raw, 108, 352, 1, 0)
     raw[123] = 2  # millimetres
-    struct.pack_into("<2h", raw, 252, 1, 1)
+    struct.pack_into("<2h", raw, 252, *2 * [placement.space_code])
     struct.pack_into("<6f", raw, 256, *_quaternion(rotation), *ras[:, 3])
     struct.pack_into("<12f", raw, 280, *ras.ravel())
     raw[344:348] = b"n+1\0"
@@ -241,7 +247,7 @@ def write_nifti_field(path, planes_mm_lps, placement):
 
 
 def read_nifti_field(path):
-    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size, a sentence or None)"""
+    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size, space code, a sentence or None)"""
     header, values = _read(path)
     if header.shape[3:5] != [1, 3] or header.intent != _VECTOR:
         raise OSError(f"cannot read '{path}': it is not a displacement field (x, y, z, 1, 3 with intent 1007)")
@@ -253,7 +259,7 @@ def read_nifti_field(path):
     planes = np.ascontiguousarray(header.scaled(values).reshape(3, k, j, i), np.float32)
     if _looks_like_positions(planes, header.affine):
         _refuse_field(path, "its vectors are positions, as SPM writes them, not displacements", "spm")
-    return planes, header.affine, header.spacing, header.elsewhere(path)
+    return planes, header.affine, header.spacing, header.space_code, header.elsewhere(path)
 
 
 def _refuse_field(path, what, program):

@@ -48,6 +48,15 @@ def _orthonormal(direction, name):
     return u @ v
 
 
+class Placement(_native.Placement):
+    """Where voxels lie, and in which world by NIfTI's codes: 1 the scanner's, 2 another image's, 3 Talairach's, 4 MNI 152's. Images
+    carry the code to what is made on their grid, as in core/geometry.h; what C++ gives back has lost it."""
+
+    def __init__(self, spacing, origin_lps, direction_lps, space_code=1):
+        super().__init__([float(x) for x in spacing], [float(x) for x in origin_lps], [[float(x) for x in row] for row in direction_lps])
+        self.space_code = space_code
+
+
 class Image:
     """A volume in the world.
 
@@ -70,19 +79,14 @@ class Image:
         _arrays.require_volume(array, name)
         self.array = array
         self._name = name
-        self._set_placement(*placement_of(np.eye(4) if affine_ras is None else affine_ras, "affine_ras"))
+        self._placement = Placement(*placement_of(np.eye(4) if affine_ras is None else affine_ras, "affine_ras"))
 
     def __getstate__(self):
         return {**self.__dict__, "_placement": numbers_of(self._placement)}
 
     def __setstate__(self, state):
         self.__dict__.update(state)
-        self._set_placement(*state["_placement"])
-
-    def _set_placement(self, spacing, origin_lps, direction_lps):
-        self._placement = _native.Placement(
-            [float(x) for x in spacing], [float(x) for x in origin_lps], [[float(x) for x in row] for row in direction_lps]
-        )
+        self._placement = Placement(*state["_placement"])
 
     @classmethod
     def _placed(cls, array, placement, name="array"):
@@ -114,24 +118,24 @@ class Image:
         """NIfTI (.nii, .nii.gz), and by SimpleITK or nibabel, where they are installed, what these read."""
         path = os.fspath(path)
         if path.lower().endswith((".nii", ".nii.gz")):
-            array, affine, spacing, elsewhere = files.read_nifti_image(path)
+            array, affine, spacing, space_code, elsewhere = files.read_nifti_image(path)
             if elsewhere:
                 warnings.warn(elsewhere, stacklevel=2)
-            image = cls._of_affine(array, affine, os.path.basename(path), spacing)
+            image = cls._of_affine(array, affine, os.path.basename(path), spacing, space_code)
         else:
             image = cls.of(files.read_by_others(path))
         image._path = os.path.abspath(path)
         return image
 
     @classmethod
-    def _of_affine(cls, array, affine, name, spacing=None):
+    def _of_affine(cls, array, affine, name, spacing=None, space_code=1):
         """The header's own voxel size in place of the columns' lengths where they agree: fewer roundings."""
         image = cls.__new__(cls)
         image.array, image._name = array, name
         lengths = np.sqrt((np.asarray(affine)[:3, :3] ** 2).sum(axis=0))
         spacing = np.asarray(spacing, np.float64)
         agrees = spacing.shape == (3,) and np.allclose(spacing, lengths, rtol=1e-5, atol=0)
-        image._set_placement(*placement_of(affine, f"the affine of {name}", spacing if agrees else None))
+        image._placement = Placement(*placement_of(affine, f"the affine of {name}", spacing if agrees else None), space_code)
         return image
 
     @classmethod
@@ -152,15 +156,15 @@ class Image:
     @classmethod
     def _of_library(cls, given, library, name, channels=False):
         if library == "nibabel":
-            array, affine, spacing = others.of_nibabel(given, name, channels)
-            image = cls._of_affine(array, affine, name, spacing)
+            array, affine, spacing, space_code = others.of_nibabel(given, name, channels)
+            image = cls._of_affine(array, affine, name, spacing, space_code)
         elif library in ("monai", "torchio"):
             image = cls._of_affine(*others.of_tensor(given, library, name, channels), name)
         else:
             array, spacing, origin, direction = others.of_itk(given, library, name, channels)
             image = cls.__new__(cls)
             image.array, image._name = array, name
-            image._set_placement(spacing, origin, _orthonormal(direction, name))
+            image._placement = Placement(spacing, origin, _orthonormal(direction, name))
         for volume in image.array if channels else [image.array]:
             _arrays.require_volume(volume, name)
         return image
@@ -232,9 +236,15 @@ class Image:
         """As arrays made on this grid shall lie in memory: like this one."""
         return grid_like(self.array, self._placement, name)
 
+    def _place(self, name="like"):
+        """(grid, placement) of what is made on its grid."""
+        return self._grid(name), self._placement
+
 
 def numbers_of(placement):
-    return list(placement.spacing), list(placement.origin_lps), [list(row) for row in placement.direction_lps]
+    """What a Placement is made of again."""
+    space_code = getattr(placement, "space_code", 1)
+    return list(placement.spacing), list(placement.origin_lps), [list(row) for row in placement.direction_lps], space_code
 
 
 def said_of_bare(things):

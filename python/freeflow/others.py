@@ -25,7 +25,7 @@ def library_of(given):
 
 
 def of_nibabel(given, name, channels=False):
-    """(array, affine_ras, voxel size): of shape (i, j, k), or (channel, i, j, k)."""
+    """(array, affine_ras, voxel size, space code): of shape (i, j, k), or (channel, i, j, k)."""
     array = np.asanyarray(given.dataobj)
     if array.dtype.names and channels:  # RGB
         array = np.stack([array[n] for n in array.dtype.names], axis=-1)
@@ -37,11 +37,13 @@ def of_nibabel(given, name, channels=False):
         array = array[:, :, :, 0]
     if channels:
         array = np.moveaxis(array, -1, 0) if array.ndim > 3 else array[np.newaxis]
-    if "xyzt_units" in getattr(given.header, "keys", dict)():
+    keys = set(getattr(given.header, "keys", dict)())
+    if "xyzt_units" in keys:
         files.require_millimetres(int(given.header["xyzt_units"]) & 7, f"{name} is no use: its", ValueError)
     if given.affine is None:
         raise ValueError(f"{name} is a nibabel image without an affine")
-    return array, given.affine, given.header.get_zooms()[:3]
+    space_code = files.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
+    return array, given.affine, given.header.get_zooms()[:3], space_code
 
 
 def of_tensor(given, library, name, channels=False):

@@ -193,7 +193,8 @@ class Registration:
 
     def __init__(self, inputs, context, forward, back, report, interpolation):
         self._inputs, self._context, self._interpolation = inputs, context, interpolation
-        grids = forward.grid or self.fixed._grid("fixed"), self.moving._grid("moving")
+        of_fixed = (forward.grid, self.fixed._placement) if forward.grid else self.fixed._place("fixed")
+        grids = of_fixed, self.moving._place("moving")
         self.transform = Transform(forward, back if callable(back) else lambda: back, grids=grids)
         self._report = report
         self._warped = self._inverse_warped = None
@@ -283,9 +284,9 @@ class Registration:
             center = middle(self.fixed) if len(parts) > 1 else self._report["linear"]["center_mm_lps"]
             files.write_itk_affine(out.file("0GenericAffine.mat"), np.array(parts[-1]), center)
             if len(parts) > 1 and "warp" in chosen:
-                write_field(out.file("1Warp.nii.gz"), parts[1])
+                write_field(out.file("1Warp.nii.gz"), parts[1], self.fixed._placement)
             if len(parts) > 1 and "inverse" in chosen:
-                write_field(out.file("1InverseWarp.nii.gz"), self.transform._inverse().parts()[1])
+                write_field(out.file("1InverseWarp.nii.gz"), self.transform._inverse().parts()[1], self.fixed._placement)
             for word, name, images in (
                 ("warped", "Warped", "warped_channels"),
                 ("inversewarped", "InverseWarped", "inverse_warped_channels"),

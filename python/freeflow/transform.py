@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _arrays, _native, files
 from .context import Context, context_for
-from .image import Image, flipped, numbers_of, said_of_bare
+from .image import Image, Placement, flipped, numbers_of, said_of_bare
 
 
 def _rows(matrix):
@@ -43,7 +43,7 @@ class Transform:
         self._native = native
         self._inverse = inverse  # what gives the registration's own, where there is one
         self._undoes = undoes  # of an inverse: what points are solved for
-        self._grids = grids  # of the images whose spaces it starts and ends in, where they are known
+        self._grids = grids  # (grid, placement) of the images whose spaces it starts and ends in, where they are known
 
     @classmethod
     def affine(cls, matrix_ras, *, context=None):
@@ -71,7 +71,8 @@ class Transform:
     def _of_planes(cls, planes, placement, context, name):
         shape = [int(n) for n in planes.shape[:0:-1]]
         grid = _native.Grid.make(shape, [0, 1, 2], placement, name)
-        return cls(_native.Transform.of_field(_native.Field.of_mm_lps(context._native, planes, grid, name), _rows(np.eye(4))))
+        field = _native.Field.of_mm_lps(context._native, planes, grid, name)
+        return cls(_native.Transform.of_field(field, _rows(np.eye(4))), grids=((grid, placement), None))
 
     @classmethod
     def read(cls, *paths, context=None):
@@ -98,10 +99,10 @@ class Transform:
             raise ValueError(
                 f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
             )
-        planes, affine, spacing, elsewhere = files.read_nifti_field(path)
+        planes, affine, spacing, space_code, elsewhere = files.read_nifti_field(path)
         if elsewhere:
             warnings.warn(elsewhere, stacklevel=3)
-        where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, os.path.basename(path), spacing)
+        where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, os.path.basename(path), spacing, space_code)
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 
     def _then(self, other):
@@ -153,13 +154,13 @@ class Transform:
         return self
 
     def _like(self, like, image, name="like"):
-        """The grid to sample on, which is of the space that the transform starts in."""
+        """(grid, placement) to sample on, of the space that the transform starts in."""
         if like is not None:
-            return Image.of(like, name)._grid(name)
+            return Image.of(like, name)._place(name)
         if self.is_affine:
             if image is None:
                 raise ValueError(f"{name} is missing: an affine has no grid of its own, so name an image that has the one you want")
-            return image._grid(name)
+            return image._place(name)
         if self._grids[0] is not None:
             return self._grids[0]
         if not np.array_equal(self._native.parts()[0], np.eye(4)):
@@ -167,7 +168,8 @@ class Transform:
                 f"{name} is missing: the transform's field follows an affine, so its grid is not of the space that the transform starts"
                 " in; name an image of that space (of an inverse like=moving)"
             )
-        return self._native.grid
+        grid = self._native.grid
+        return grid, Placement(*numbers_of(grid.placement))
 
     def _warn_of_bare(self, image, like):
         placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
@@ -206,18 +208,18 @@ class Transform:
                 stacklevel=2,
             )
         placed = self._placed(image, "image")
-        grid = placed._like(like, image)
+        grid, placement = placed._like(like, image)
         volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, _number(fill))
-        return Image._placed(_arrays.from_native(volume, image.array), grid.placement)
+        return Image._placed(_arrays.from_native(volume, image.array), placement)
 
     def _apply_labels(self, image, like, interpolation, fill):
         placed = self._placed(image, "image")
-        grid = placed._like(like, image)
+        grid, placement = placed._like(like, image)
         numbers, values, outside = _numbered(image.array, fill)
         labels = _arrays.to_native(numbers, image._placement, placed._context, "image", labels=True)
         volume = placed._native.apply_labels(labels, grid, interpolation, outside)
         array = _arrays.from_native(volume, image.array)
-        return Image._placed(_named(array, values, image.array), grid.placement)
+        return Image._placed(_named(array, values, image.array), placement)
 
     def points(self, xyz, *, frame="ras"):
         """Where points of the fixed space lie in the moving space: array of shape (n, 3) or (3,), world millimetres, in
@@ -248,9 +250,9 @@ class Transform:
     def jacobian(self, like=None, *, log=False):
         """An Image of det(d transform / dx), affines included; log: its logarithm, NaN where that is not positive."""
         image = None if like is None else Image.of(like, "like")
-        grid = self._like(image, image)
+        grid, placement = self._like(image, image)
         volume = self._native.jacobian(grid, bool(log))
-        return Image._placed(volume.numpy() if image is None else _arrays.from_native(volume, image.array), grid.placement)
+        return Image._placed(volume.numpy() if image is None else _arrays.from_native(volume, image.array), placement)
 
     def displacement(self, like=None, *, frame="ras"):
         """All of it as displacements on a grid: transform(x) = x + u(x). numpy, (i, j, k, 3), float32, millimetres along
@@ -258,7 +260,7 @@ class Transform:
         if frame not in ("ras", "lps"):
             raise ValueError(f"frame {frame!r} is not one of 'ras', 'lps'")
         image = None if like is None else Image.of(like, "like")
-        grid = self._like(image, image)
+        grid, _ = self._like(image, image)
         planes = _in_array_order(self._native.composed(grid).planes_mm_lps(), grid.axes)
         mm = planes.transpose(1, 2, 3, 0)
         return mm * np.array([-1, -1, 1], np.float32) if frame == "ras" else mm
@@ -291,21 +293,21 @@ class Transform:
             return files.write_itk_affine(path, np.array(self._native.affine_part_lps), np.zeros(3))
         if not path.lower().endswith((".nii", ".nii.gz")):
             raise ValueError(f"'{path}': transforms are written to .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes others")
-        grid = self._like(like, None)
-        write_field(path, self._native.composed(grid))
+        grid, placement = self._like(like, None)
+        write_field(path, self._native.composed(grid), placement)
 
     def __getstate__(self):
         """Fields bit for bit, and a registration's own inverse, which is computed for it. Back on the CPU."""
         inverse = self._inverse() if self._inverse else None
         kept = [None if native is None else [_kept(part) for part in native.parts()] for native in (self._native, inverse)]
-        return [*kept, self._undoes is not None, [grid and _kept_grid(grid) for grid in self._grids]]
+        return [*kept, self._undoes is not None, [place and _kept_grid(*place) for place in self._grids]]
 
     def __setstate__(self, state):
         *parts, undoes, grids = state
         self._native, inverse = (None if of_one is None else _restored(of_one) for of_one in parts)
         self._inverse = None if inverse is None else lambda: inverse
         self._undoes = inverse if undoes else None
-        self._grids = tuple(kept and _restored_grid(kept, "the image") for kept in grids)
+        self._grids = tuple(kept and (_restored_grid(kept, "the image"), Placement(*kept[2])) for kept in grids)
 
     def __repr__(self):
         fields = len(self._native.parts()) // 2
@@ -316,16 +318,16 @@ def _kept(part):
     """An affine's rows, or a field in numbers that pickle knows."""
     if isinstance(part, list):
         return part
-    return part.planes_in_voxels(), _kept_grid(part.grid)
+    return part.planes_in_voxels(), _kept_grid(part.grid, part.grid.placement)
 
 
-def _kept_grid(grid):
-    return list(grid.shape), list(grid.axes), numbers_of(grid.placement)
+def _kept_grid(grid, placement):
+    return list(grid.shape), list(grid.axes), numbers_of(placement)
 
 
 def _restored_grid(kept, name):
     shape, axes, place = kept
-    return _native.Grid.make(shape, axes, _native.Placement(*place), name)
+    return _native.Grid.make(shape, axes, Placement(*place), name)
 
 
 def _restored(parts):
@@ -345,9 +347,10 @@ def _in_array_order(planes, axes):
     return planes.transpose(0, *where)
 
 
-def write_field(path, field):
+def write_field(path, field, placement):
+    """placement: the field's own, with its space code."""
     planes = _in_array_order(field.planes_mm_lps(), field.grid.axes)
-    files.write_nifti_field(path, planes.transpose(0, 3, 2, 1), field.grid.placement)
+    files.write_nifti_field(path, planes.transpose(0, 3, 2, 1), placement)
 
 
 def _require_order(one, following):
