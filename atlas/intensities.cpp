@@ -80,14 +80,17 @@ ObjectMoments object_moments(const AtlasSubject& subject) {
   return {subject.geometry.index_to_world() * mean, std::sqrt(5.0 / 3.0 * std::max(0.0, trace))};
 }
 
-ContentKey content_of(const AtlasSubject& subject) {
-  const Geometry& g = subject.geometry;
+ContentKey content_of_grid(const Geometry& g) {
   std::vector<double> frame{double(g.extent.x), double(g.extent.y), double(g.extent.z)};
   for (int i = 0; i < 3; ++i) {
     frame.insert(frame.end(), {g.spacing[i], g.origin[i]});
     for (int j = 0; j < 3; ++j) frame.push_back(g.direction(i, j));
   }
-  ContentKey key = content_key(std::span<const double>(frame));
+  return content_key(std::span<const double>(frame));
+}
+
+ContentKey content_of(const AtlasSubject& subject) {
+  ContentKey key = content_of_grid(subject.geometry);
   for (const std::vector<float>& channel : subject.channels)
     key = derived_key("channel", {key, content_key(std::span<const float>(channel))});
   return derived_key("mask", {key, content_key(std::span<const float>(subject.mask))});

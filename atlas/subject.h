@@ -20,6 +20,8 @@ struct AtlasSubject {
   std::vector<float> mask;
 };
 
+/// Of where the voxels lie, whatever the space is called.
+ContentKey content_of_grid(const Geometry& grid);
 /// Of grid, voxels and mask, whatever the name.
 ContentKey content_of(const AtlasSubject& subject);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <future>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -34,10 +35,15 @@ CommonOptions call_for(const AtlasCommand& command, const ListedSubject& subject
   return call;
 }
 
-ContentKey content_of_files(const std::vector<InputImage>& channels) {
-  ContentKey key;
+/// Of one side, with where it lies, which is where its transforms do, and the space that their
+/// headers name.
+ContentKey content_of_files(const std::vector<InputImage>& channels,
+                            const std::optional<HostImage>& mask) {
+  const Geometry& grid = channels.front().voxels.geometry;
+  ContentKey key = derived_key("space " + std::to_string(grid.space_code), {content_of_grid(grid)});
   for (const InputImage& c : channels)
     key = derived_key("channel", {key, content_key(std::span<const float>(c.voxels.voxels))});
+  if (mask) key = derived_key("mask", {key, content_key(std::span<const float>(mask->voxels))});
   return key;
 }
 
@@ -108,9 +114,10 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
     if (i + 1 < subjects.size()) next = std::async(std::launch::async, read, i + 1);
     stop_if_interrupted();
     const CommonOptions call = call_for(command, subjects[i]);
-    const ContentKey origin = derived_key(
-        "transforms " + command.linear,
-        {state.made_by(), content_of_files(inputs.fixed), content_of_files(inputs.moving)});
+    const ContentKey origin =
+        derived_key("transforms " + command.linear,
+                    {state.made_by(), content_of_files(inputs.fixed, inputs.fixed_mask),
+                     content_of_files(inputs.moving, inputs.moving_mask)});
     OutputNames names;
     names.prefix = call.output;
     if (command.transforms) names = nonrigid_names(call);

@@ -1,7 +1,5 @@
 // atlas as a user runs it.
-#include <chrono>
 #include <cmath>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -9,65 +7,10 @@
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/label_file.h>
 
-#include "apps/program_test_support.h"
-#include "atlas/known_group.h"
+#include "apps/atlas_program.h"
 
 namespace freeflow {
 namespace atlas_test {
-
-using namespace test;
-
-const std::string atlas = program_path("atlas");
-const std::string fluidreg = program_path("fluidreg");
-const std::string regtool = program_path("regtool");
-const std::string quick =
-    " --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x2 --enough 0 ";
-const std::string outputs[] = {"template.nii.gz", "mask.nii.gz"};
-
-class AtlasProgram : public ProgramTest {
- protected:
-  static constexpr int subjects = 3;
-
-  void SetUp() override {
-    ProgramTest::SetUp();
-    for (int i = 0; i < subjects; ++i) {
-      const AtlasSubject s = group_subject(i, 24);
-      std::vector<float> labels;
-      for (const float v : s.channels[0]) labels.push_back(v > 2.6f ? 7 : v > 0.5f ? 3 : 0);
-      write_image(path(s.name + ".nii"), s.geometry, s.channels[0], StoredType::float32, 1);
-      write_image(path("l" + s.name + ".nii"), s.geometry, labels, StoredType::uint8, 1);
-      write_image(path("m" + s.name + ".nii"), s.geometry, labels, StoredType::uint8, 1);
-      images_ += " " + s.name + ".nii";
-      labels_ += " l" + s.name + ".nii";
-    }
-  }
-  std::string path(const std::string& name) const { return (folder / name).string(); }
-  std::string images() const { return " -i" + images_ + " "; }
-  std::string labels() const { return " --labels" + labels_ + " "; }
-
-  /// Every result that is kept, with when it was written.
-  std::map<std::string, std::filesystem::file_time_type> kept(const std::string& prefix) const {
-    std::map<std::string, std::filesystem::file_time_type> found;
-    std::error_code none;
-    for (const auto& file : std::filesystem::directory_iterator(path(prefix + "state"), none))
-      if (file.path().extension() != ".tmp")
-        found[file.path().filename().string()] = file.last_write_time();
-    return found;
-  }
-
-  /// Share of the voxels with a label in one of them that have the same in both.
-  double alike(const std::string& a, const std::string& b) const {
-    const HostLabels one = read_labels(path(a)), other = read_labels(path(b));
-    double same = 0, either = 0;
-    for (std::size_t i = 0; i < one.labels.size(); ++i) {
-      either += one.labels[i] != 0 || other.labels[i] != 0;
-      same += one.labels[i] != 0 && one.labels[i] == other.labels[i];
-    }
-    return same / either;
-  }
-
-  std::string images_, labels_;
-};
 
 TEST_F(AtlasProgram, WritesWhatItPromises) {
   const Outcome o = run(atlas + images() + labels() + "-o new/a_ --transforms" + quick);
@@ -223,45 +166,6 @@ TEST_F(AtlasProgram, JacobiansArePositiveWhereTheSubjectIsLarger) {
   EXPECT_NEAR(of_small, -1.5 * std::log(scale), 0.05);
 }
 
-TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
-  const std::string call = atlas + images() + quick + "-q";
-  EXPECT_EQ(run(call + " -o said_").err, "");
-  const auto begin = std::chrono::steady_clock::now();
-  ASSERT_EQ(run(call + " -o undisturbed_").status, 0);
-  const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  int killed = 0;
-  auto before = kept("out_");
-  for (const double share : {0.3, 0.55, 0.2, 0.4}) {
-    const bool ended =
-        run("timeout -s KILL " + std::to_string(share * seconds) + " " + call + " -o out_")
-            .status == 0;
-    killed += !ended;
-    const auto now = kept("out_");
-    for (const auto& [name, time] : now)
-      EXPECT_TRUE(!before.contains(name) || before.at(name) == time) << name << " was made twice";
-    // a machine that has less to do meanwhile comes to the end, after which a run begins anew
-    before = ended ? decltype(now){} : now;
-  }
-  EXPECT_GE(killed, 1);
-  const Outcome last = run(call + " -o out_");
-  ASSERT_EQ(last.status, 0) << last.err;
-  for (const std::string& name : outputs)
-    EXPECT_TRUE(slurp(folder / ("out_" + name)) == slurp(folder / ("undisturbed_" + name))) << name;
-}
-
-TEST_F(AtlasProgram, CtrlCSaysThatTheSameCommandGoesOn) {
-  const std::string begun =
-      atlas + images() + "--levels 2 --linear-search gradient --rounds 1x90 --enough 0 -o out_";
-  const Outcome o = run("{ " + begun +
-                        " & while kill -0 $! && ! ls out_state/*; do sleep 0.01; done 2>&1; "
-                        "kill -INT $!; wait $!; }");
-  EXPECT_EQ(o.status, 130) << o.err;
-  EXPECT_EQ(o.err,
-            "atlas: interrupted; what was done is kept, and the same command goes on from there\n");
-  EXPECT_FALSE(kept("out_").empty());
-}
-
 TEST_F(AtlasProgram, ProcessesOfMpiGiveTheSameBits) {
   if (run("mpirun --version").status != 0 || run("ldd " + atlas + " | grep -q libmpi").status != 0)
     GTEST_SKIP() << "no MPI";
@@ -354,25 +258,6 @@ TEST_F(AtlasProgram, SaysWhatItWouldDo) {
     EXPECT_NE(o.out.find(words), std::string::npos) << words << " in " << o.out;
   EXPECT_EQ(o.out.find("kept from before"), std::string::npos) << o.out;
   EXPECT_FALSE(std::filesystem::exists(path("out_state")));
-}
-
-TEST_F(AtlasProgram, SaysWhatIsLeftToDo) {
-  const std::string call = atlas + images() + "-o a_" + quick;
-  ASSERT_EQ(run(call).status, 0);
-  const auto before = kept("a_");
-  std::string plan = run(call + "--dry-run").out;
-  EXPECT_NE(plan.find("kept from before: the linear stages and 3 rounds, which is all\n"),
-            std::string::npos)
-      << plan;
-  EXPECT_NE(plan.find("about 0 s of computing"), std::string::npos) << plan;
-  EXPECT_EQ(kept("a_"), before);
-  plan = run(atlas + images() +
-             "-o a_ --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x3 --enough 0 "
-             "--dry-run")
-             .out;
-  EXPECT_NE(plan.find("3 rounds; the work goes on from there\n"), std::string::npos) << plan;
-  plan = run(call + "--dry-run --shape-step 0.5").out;
-  EXPECT_NE(plan.find("and 0 rounds; the work goes on from there\n"), std::string::npos) << plan;
 }
 
 TEST_F(AtlasProgram, DryRunsFindFilesThatAreCutOff) {

@@ -1,0 +1,97 @@
+// atlas run again, as a user does.
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include <freeflow/io/field_file.h>
+
+#include "apps/atlas_program.h"
+
+namespace freeflow {
+namespace atlas_test {
+
+TEST_F(AtlasProgram, KilledAndStartedAgainGivesTheSameBits) {
+  const std::string call = atlas + images() + quick + "-q";
+  EXPECT_EQ(run(call + " -o said_").err, "");
+  const auto begin = std::chrono::steady_clock::now();
+  ASSERT_EQ(run(call + " -o undisturbed_").status, 0);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  int killed = 0;
+  auto before = kept("out_");
+  for (const double share : {0.3, 0.55, 0.2, 0.4}) {
+    const bool ended =
+        run("timeout -s KILL " + std::to_string(share * seconds) + " " + call + " -o out_")
+            .status == 0;
+    killed += !ended;
+    const auto now = kept("out_");
+    for (const auto& [name, time] : now)
+      EXPECT_TRUE(!before.contains(name) || before.at(name) == time) << name << " was made twice";
+    // a machine that has less to do meanwhile comes to the end, after which a run begins anew
+    before = ended ? decltype(now){} : now;
+  }
+  EXPECT_GE(killed, 1);
+  const Outcome last = run(call + " -o out_");
+  ASSERT_EQ(last.status, 0) << last.err;
+  for (const std::string& name : outputs)
+    EXPECT_TRUE(slurp(folder / ("out_" + name)) == slurp(folder / ("undisturbed_" + name))) << name;
+}
+
+TEST_F(AtlasProgram, CtrlCSaysThatTheSameCommandGoesOn) {
+  const std::string begun =
+      atlas + images() + "--levels 2 --linear-search gradient --rounds 1x90 --enough 0 -o out_";
+  const Outcome o = run("{ " + begun +
+                        " & while kill -0 $! && ! ls out_state/*; do sleep 0.01; done 2>&1; "
+                        "kill -INT $!; wait $!; }");
+  EXPECT_EQ(o.status, 130) << o.err;
+  EXPECT_EQ(o.err,
+            "atlas: interrupted; what was done is kept, and the same command goes on from there\n");
+  EXPECT_FALSE(kept("out_").empty());
+}
+
+TEST_F(AtlasProgram, SaysWhatIsLeftToDo) {
+  const std::string call = atlas + images() + "-o a_" + quick;
+  ASSERT_EQ(run(call).status, 0);
+  const auto before = kept("a_");
+  std::string plan = run(call + "--dry-run").out;
+  EXPECT_NE(plan.find("kept from before: the linear stages and 3 rounds, which is all\n"),
+            std::string::npos)
+      << plan;
+  EXPECT_NE(plan.find("about 0 s of computing"), std::string::npos) << plan;
+  EXPECT_EQ(kept("a_"), before);
+  plan = run(atlas + images() +
+             "-o a_ --levels 2 --iterations 6x2 --linear-search gradient --rounds 1x3 --enough 0 "
+             "--dry-run")
+             .out;
+  EXPECT_NE(plan.find("3 rounds; the work goes on from there\n"), std::string::npos) << plan;
+  plan = run(call + "--dry-run --shape-step 0.5").out;
+  EXPECT_NE(plan.find("and 0 rounds; the work goes on from there\n"), std::string::npos) << plan;
+}
+
+/// The same image under another name of the space that it lies in, and farther off.
+void copy_image(const std::string& from, const std::string& to, int space_code, double shift_mm) {
+  HostImage image = read_image(from);
+  image.geometry.space_code = space_code;
+  image.geometry.origin.z() += shift_mm;
+  write_image(to, image.geometry, image.voxels, image.stored_type, 1);
+}
+
+TEST_F(AtlasProgram, TransformsFollowHeadersThatChange) {
+  const std::string call = atlas + images() + "-o a_ --transforms" + quick;
+  const auto affine = [&] { return slurp(folder / "a_s1_0GenericAffine.mat"); };
+  ASSERT_EQ(run(call).status, 0);
+  const std::string first = affine();
+  const auto written = [&] { return std::filesystem::last_write_time(path("a_s1_1Warp.nii.gz")); };
+  const auto then = written();
+  ASSERT_EQ(run(call).status, 0);
+  EXPECT_EQ(written(), then) << "it was there";
+  for (const std::string name : {"s0.nii", "s1.nii", "s2.nii"})
+    copy_image(path(name), path(name), 1, 128);
+  ASSERT_EQ(run(call).status, 0);
+  const Geometry made = read_geometry(path("a_template.nii.gz"));
+  EXPECT_GT(made.origin.z(), 90) << "the template went along";
+  EXPECT_TRUE(same_grid(read_displacement(path("a_s1_1Warp.nii.gz")).geometry, made));
+  EXPECT_NE(affine(), first);
+}
+
+}  // namespace atlas_test
+}  // namespace freeflow
