@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include <freeflow/atlas/builder.h>
 #include <freeflow/deform/affine_algebra.h>
@@ -109,6 +110,7 @@ void TemplateBuilder::find_affines() {
   const Geometry settled = grid_;
   recentre(object);
   grid_ = settled;
+  grid_.space_code = space_code();
   keep_affines();
 }
 
@@ -166,12 +168,8 @@ Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::str
 
 void TemplateBuilder::recentre(const ObjectMoments& object) {
   std::vector<Eigen::Affine3d> present;
-  std::vector<SubjectCard> cards;
   for (std::size_t i = 0; i < affines_.size(); ++i)
-    if (cohort_.is_present(i)) {
-      present.push_back(affines_[i]);
-      cards.push_back(cohort_.cards()[i]);
-    }
+    if (cohort_.is_present(i)) present.push_back(affines_[i]);
   TrimmedMean mean = trimmed_log_mean(present, object.centre, object.radius_mm);
   if (options_.start) mean.mean = shape_part(mean.mean, object.centre);
   for (std::size_t i = 0, k = 0; i < affines_.size(); ++i) {
@@ -180,7 +178,18 @@ void TemplateBuilder::recentre(const ObjectMoments& object) {
     distances_mm_[i] = mean.distance_mm[k];
     outside_mean_[i] = mean.left_out[k++];
   }
-  if (!options_.start) grid_ = template_grid(cards, mean.mean * object.centre);
+  if (!options_.start) grid_ = template_grid(present_cards(), mean.mean * object.centre);
+}
+
+std::vector<SubjectCard> TemplateBuilder::present_cards() const {
+  std::vector<SubjectCard> cards;
+  std::ranges::copy_if(cohort_.cards(), std::back_inserter(cards),
+                       [](const SubjectCard& card) { return card.failure.empty(); });
+  return cards;
+}
+
+int TemplateBuilder::space_code() const {
+  return options_.start ? options_.start->geometry.space_code : common_space_code(present_cards());
 }
 
 bool TemplateBuilder::restore_affines() {
@@ -197,6 +206,7 @@ bool TemplateBuilder::restore_affines() {
     outside_mean_[i] = from.get<bool>();
   }
   cohort_.exclude(failures);
+  grid_.space_code = space_code();
   return true;
 }
 

@@ -41,6 +41,9 @@ class TemplateBuilder {
   std::string linear_settings() const;
   /// What the affines rest on.
   ContentKey affines_key() const;
+  std::vector<SubjectCard> present_cards() const;
+  /// The template's, by what the headers say now.
+  int space_code() const;
   bool restore_affines();
   void keep_affines();
   AtlasSubject reference() const;

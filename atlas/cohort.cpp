@@ -20,6 +20,7 @@ std::vector<std::int64_t> to_row(const SubjectCard& c) {
     row.put(c.geometry.origin[axis]).put(c.moments.centre[axis]);
     for (int j = 0; j < 3; ++j) row.put(c.geometry.direction(axis, j));
   }
+  row.put(std::int64_t(c.geometry.space_code));
   row.put(c.moments.radius_mm).put(std::int64_t(c.channels)).put(std::int64_t(c.has_mask));
   row.put(c.failure);
   return row.take();
@@ -39,6 +40,7 @@ SubjectCard to_card(const std::vector<std::int64_t>& words) {
     c.moments.centre[axis] = row.number();
     for (int j = 0; j < 3; ++j) c.geometry.direction(axis, j) = row.number();
   }
+  c.geometry.space_code = int(row.integer());
   c.moments.radius_mm = row.number();
   c.channels = std::size_t(row.integer());
   c.has_mask = row.integer() != 0;

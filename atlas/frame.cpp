@@ -54,11 +54,20 @@ Eigen::Affine3d shape_part(const Eigen::Affine3d& map, const Eigen::Vector3d& ce
   return compose(parts, centre);
 }
 
+int common_space_code(std::span<const SubjectCard> cards) {
+  const int first = cards[0].geometry.space_code;
+  const bool all = std::ranges::all_of(
+      cards, [&](const SubjectCard& c) { return c.geometry.space_code == first; });
+  return all ? first : Geometry{}.space_code;
+}
+
 Geometry template_grid(std::span<const SubjectCard> cards, const Eigen::Vector3d& centre) {
-  const Geometry& first = cards[0].geometry;
-  if (std::ranges::all_of(cards,
-                          [&](const SubjectCard& c) { return same_grid(first, c.geometry); }))
-    return first;
+  Geometry grid = cards[0].geometry;
+  const bool alike =
+      std::ranges::all_of(cards, [&](const SubjectCard& c) { return same_grid(grid, c.geometry); });
+  if (!alike) grid = {};
+  grid.space_code = common_space_code(cards);
+  if (alike) return grid;
   std::vector<double> sides, fields[3];
   for (const SubjectCard& c : cards) {
     const Geometry& g = c.geometry;
@@ -71,7 +80,6 @@ Geometry template_grid(std::span<const SubjectCard> cards, const Eigen::Vector3d
       fields[axis].push_back(lengths[along]);
     }
   }
-  Geometry grid;
   grid.spacing = Eigen::Vector3d::Constant(median(sides));
   int* const sizes[3] = {&grid.extent.x, &grid.extent.y, &grid.extent.z};
   for (int axis = 0; axis < 3; ++axis) {

@@ -35,6 +35,9 @@ Eigen::Affine3d shape_part(const Eigen::Affine3d& map, const Eigen::Vector3d& ce
 /// of view, about `centre`.
 Geometry template_grid(std::span<const SubjectCard> cards, const Eigen::Vector3d& centre);
 
+/// The space that all of them say they lie in; where they differ, what a Geometry has.
+int common_space_code(std::span<const SubjectCard> cards);
+
 /// The middle one of the values in order.
 double median(std::vector<double> values);
 

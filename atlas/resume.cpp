@@ -51,7 +51,7 @@ std::optional<AtlasRound> TemplateBuilder::kept_round(const Position& p, int nex
   if (!state_->has(derived_key("images", {made}))) return {};
   const auto bytes = state_->read(made);
   if (!bytes) return {};
-  return atlas_round(*bytes);
+  return atlas_round(*bytes, grid_.space_code);
 }
 
 bool TemplateBuilder::everywhere(bool here) {
@@ -110,12 +110,12 @@ bool TemplateBuilder::restore(const Position& p, int next) {
     if (!cohort_.is_present(own.card)) continue;
     const auto bytes = state_->read(state_key(p, own.card));
     if (!bytes) break;
-    states.push_back(subject_state(*bytes));
+    states.push_back(subject_state(*bytes, grid_.space_code));
   }
   std::size_t present = 0;
   for (const Cohort::Own& own : cohort_.own()) present += cohort_.is_present(own.card);
   if (!everywhere(images && states.size() == present)) return false;
-  take_template(ctx_, *images, template_, mean_);
+  take_template(ctx_, *images, grid_.space_code, template_, mean_);
   update_ = update_of(mean_);
   std::vector<std::string> failures(cohort_.cards().size());
   for (std::size_t k = 0, at = 0; k < cohort_.own().size(); ++k) {

@@ -13,6 +13,7 @@ ByteWriter& ByteWriter::put(const Geometry& grid) {
 
 Geometry ByteReader::grid() {
   Geometry grid;
+  grid.space_code = space_code_;
   grid.extent = get<Extent>();
   for (int i = 0; i < 3; ++i) {
     grid.spacing[i] = get<double>();
@@ -44,8 +45,8 @@ std::vector<std::byte> to_bytes(const SubjectState& state) {
       .take();
 }
 
-SubjectState subject_state(std::span<const std::byte> bytes) {
-  ByteReader from(bytes);
+SubjectState subject_state(std::span<const std::byte> bytes, int space_code) {
+  ByteReader from(bytes, space_code);
   SubjectState state;
   state.failure = from.text();
   state.field.geometry = from.grid();
@@ -72,8 +73,8 @@ std::vector<std::byte> to_bytes(const AtlasRound& r) {
       .take();
 }
 
-AtlasRound atlas_round(std::span<const std::byte> bytes) {
-  ByteReader from(bytes);
+AtlasRound atlas_round(std::span<const std::byte> bytes, int space_code) {
+  ByteReader from(bytes, space_code);
   AtlasRound r;
   r.resolution = from.get<int>();
   r.resolutions = from.get<int>();
@@ -100,9 +101,9 @@ std::vector<std::byte> to_bytes(Context& ctx, const TemplateImage& image,
   return bytes.take();
 }
 
-void take_template(Context& ctx, std::span<const std::byte> bytes, TemplateImage& image,
-                   DisplacementField& mean) {
-  ByteReader from(bytes);
+void take_template(Context& ctx, std::span<const std::byte> bytes, int space_code,
+                   TemplateImage& image, DisplacementField& mean) {
+  ByteReader from(bytes, space_code);
   const Geometry grid = from.grid();
   image.channels.clear();
   for (std::size_t c = from.get<std::size_t>(); c > 0; --c)

@@ -45,7 +45,10 @@ class ByteWriter {
 /// Of bytes that ByteWriter made.
 class ByteReader {
  public:
-  explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  /// space_code: of the grids, whose bytes hold all else. It is that of the subjects or of the
+  /// start, which a run that goes on has read as their headers have it now.
+  explicit ByteReader(std::span<const std::byte> bytes, int space_code = Geometry{}.space_code)
+      : bytes_(bytes), space_code_(space_code) {}
   template <class T>
   T get() {
     T value;
@@ -71,6 +74,7 @@ class ByteReader {
     bytes_ = bytes_.subspan(count);
   }
   std::span<const std::byte> bytes_;
+  int space_code_;
 };
 
 /// A subject's result of a round: its deformation, or why there is none.
@@ -79,15 +83,15 @@ struct SubjectState {
   std::string failure;
 };
 std::vector<std::byte> to_bytes(const SubjectState& state);
-SubjectState subject_state(std::span<const std::byte> bytes);
+SubjectState subject_state(std::span<const std::byte> bytes, int space_code);
 
 std::vector<std::byte> to_bytes(const AtlasRound& round);
-AtlasRound atlas_round(std::span<const std::byte> bytes);
+AtlasRound atlas_round(std::span<const std::byte> bytes, int space_code);
 
 /// The template that a round made, and the mean deformation that it found.
 std::vector<std::byte> to_bytes(Context& ctx, const TemplateImage& image,
                                 const DisplacementField& mean);
-void take_template(Context& ctx, std::span<const std::byte> bytes, TemplateImage& image,
-                   DisplacementField& mean);
+void take_template(Context& ctx, std::span<const std::byte> bytes, int space_code,
+                   TemplateImage& image, DisplacementField& mean);
 
 }  // namespace freeflow

@@ -72,7 +72,7 @@ DisplacementField TemplateBuilder::registered(const Position& p, PreparedImage& 
   std::optional<std::vector<std::byte>> kept;
   if (state_) kept = state_->read(key);
   if (kept) {
-    found_[k] = std::make_shared<const SubjectState>(subject_state(*kept));
+    found_[k] = std::make_shared<const SubjectState>(subject_state(*kept, grid_.space_code));
     if (!found_[k]->failure.empty()) throw RegistrationError(found_[k]->failure);
     return unpack(ctx_, found_[k]->field);
   }

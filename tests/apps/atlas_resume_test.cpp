@@ -93,5 +93,27 @@ TEST_F(AtlasProgram, TransformsFollowHeadersThatChange) {
   EXPECT_NE(affine(), first);
 }
 
+TEST_F(AtlasProgram, KeepsTheSpaceWhereItGoesOn) {
+  constexpr int mni152 = 4;
+  for (const std::string name : {"0", "1", "2"})
+    copy_image(path("s" + name + ".nii"), path("t" + name + ".nii"), mni152, 0);
+  const auto space = [&](const std::string& name) { return read_geometry(path(name)).space_code; };
+  for (const auto& [call, code] :
+       {std::pair{images() + "--start t0.nii -o a_ ", mni152},
+        std::pair{std::string(" -i t0.nii t1.nii t2.nii -o b_ "), mni152},
+        std::pair{std::string(" -i s0.nii t1.nii t2.nii -o c_ "), 1}}) {
+    const std::string prefix = call.substr(call.rfind("-o ") + 3, 2);
+    ASSERT_EQ(run(atlas + call + "--transforms" + quick).status, 0) << call;
+    const std::string first = slurp(folder / (prefix + "template.nii.gz"));
+    EXPECT_EQ(space(prefix + "template.nii.gz"), code) << call;
+    ASSERT_EQ(run(atlas + call + "--transforms" + quick).status, 0) << call;
+    EXPECT_TRUE(slurp(folder / (prefix + "template.nii.gz")) == first) << call;
+    EXPECT_EQ(space(prefix + "mask.nii.gz"), code) << call;
+    const std::string subject = prefix == "a_" ? "s1" : "t1";
+    EXPECT_EQ(read_displacement(path(prefix + subject + "_1Warp.nii.gz")).geometry.space_code, code)
+        << call;
+  }
+}
+
 }  // namespace atlas_test
 }  // namespace freeflow
