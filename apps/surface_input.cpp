@@ -23,15 +23,19 @@ struct Census {
   float low = std::numeric_limits<float>::infinity(), high = -low;
   std::size_t at_low = 0, at_high = 0, between = 0;
   bool whole = true;       // all are whole numbers
-  std::set<float> values;  // up to 1000
+  bool integers;           // or are stored as such, and scaled
+  std::set<float> values;  // up to so many
+  static constexpr std::size_t most_values = 1000;
 
-  explicit Census(const HostImage& image) {
+  explicit Census(const HostImage& image)
+      : integers(image.stored_type != StoredType::float32 &&
+                 image.stored_type != StoredType::float64) {
     for (const float v : image.voxels) {
       if (std::isnan(v)) continue;
       low = std::min(low, v);
       high = std::max(high, v);
       whole = whole && v == std::floor(v);
-      if (values.size() < 1000) values.insert(v);
+      if (values.size() < most_values) values.insert(v);
     }
     for (const float v : image.voxels) {
       at_low += v == low;
@@ -42,6 +46,12 @@ struct Census {
   /// Nearly all is either inside or outside and little lies between: a segmentation with soft
   /// edges.
   bool soft_mask() const { return values.size() >= 16 && at_high > between && at_low > between; }
+  /// Whole numbers as labels have them: few, or such as leave out most of those between them, which
+  /// distances that were rounded do not.
+  bool of_labels() const {
+    const bool few = values.size() < 16 || double(high) - low > 2.0 * double(values.size());
+    return (whole || integers) && values.size() < most_values && few;
+  }
 };
 
 std::string number(double v) {
@@ -69,7 +79,13 @@ std::string kind_of(SurfaceInputOptions& o, const Census& census, std::vector<st
   if (o.kind != "auto") return o.kind;
   if (o.label) return "labels";
   if (o.iso) return "image";
-  if (census.low < 0 && census.high > 0) return "sdf";
+  if (census.low < 0 && census.high > 0) {
+    require(!census.of_labels(),
+            "'" + o.input + "' has values of both signs that are labels rather than distances (" +
+                list_of(census.values) +
+                "): choose one with --label, or give --input-kind sdf for signed distances");
+    return "sdf";
+  }
   if (census.values.size() <= 2) return "labels";
   if (census.soft_mask()) {
     o.iso = (double(census.low) + census.high) / 2;
@@ -85,10 +101,10 @@ std::string kind_of(SurfaceInputOptions& o, const Census& census, std::vector<st
 
 /// The volume as an image that is above 0.5 inside.
 void make_mask(const SurfaceInputOptions& o, const Census& census, std::vector<float>& voxels) {
-  float wanted = census.high;
+  float wanted = census.high == 0 ? census.low : census.high;  // beside 0 the only one
   if (o.label) {
     wanted = float(*o.label);
-    require(census.values.count(wanted) > 0 || census.values.size() >= 1000,
+    require(census.values.count(wanted) > 0 || census.values.size() >= Census::most_values,
             "'" + o.input + "' has no voxel of label " + std::to_string(*o.label) +
                 "; its labels are " + list_of(census.values));
   } else {

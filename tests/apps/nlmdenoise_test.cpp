@@ -1,6 +1,7 @@
 // nlmdenoise as a user runs it.
 #include <nlohmann/json.hpp>
 
+#include <numeric>
 #include <random>
 #include <set>
 
@@ -96,6 +97,46 @@ TEST_F(Nlmdenoise, KnowsTheKindsOfVolumes) {
     EXPECT_EQ(o.err, "");
     EXPECT_EQ(report("b_")["input"]["kind"], kind);
   }
+}
+
+TEST_F(Nlmdenoise, LabelsMayBeNegative) {
+  const auto distance = read_image((folder / "sdf.nii.gz").string()).voxels;
+  const auto write_labels = [&](const std::string& name, const std::vector<float>& labels,
+                                StoredType type) {
+    write(
+        name,
+        [&](int x, int y, int z) {
+          return labels[distance[geometry.extent.offset(x, y, z)] > 0 ? 0 : x < 12 ? 1 : 2];
+        },
+        type);
+  };
+  write_labels("signs.nii.gz", {0, -1, 1}, StoredType::int16);
+  write_labels("far.nii.gz", {0, -5, 300}, StoredType::int16);
+  write_labels("float.nii.gz", {0, -1, 1}, StoredType::float32);
+  write_labels("one.nii.gz", {0, -5, -5}, StoredType::int16);
+  const std::string go = nlmdenoise + " -q --iterations 1 -i ";
+  expect_refusal(run(go + "signs.nii.gz -o out_"), "(-1, 1): choose one with --label");
+  expect_refusal(run(go + "far.nii.gz -o out_"), "(-5, 300): choose one with --label");
+  expect_refusal(run(go + "float.nii.gz -o out_"), "or give --input-kind sdf");
+  EXPECT_EQ(run(go + "signs.nii.gz -o d_ --input-kind sdf").status, 0);
+
+  const auto inside = [&](const std::string& arguments) {
+    EXPECT_EQ(run(go + arguments + " -o d_").status, 0) << arguments;
+    EXPECT_EQ(report("d_")["input"]["kind"], "labels") << arguments;
+    const auto mask = read_image((folder / "d_mask.nii.gz").string()).voxels;
+    return std::accumulate(mask.begin(), mask.end(), 0.0) / double(mask.size());
+  };
+  const double whole = inside("mask.nii.gz");
+  EXPECT_NEAR(inside("one.nii.gz"), whole, 0.01) << "the label, not what lies around it";
+  EXPECT_NEAR(inside("far.nii.gz --label -5") + inside("far.nii.gz --label 300"), whole, 0.02);
+
+  // distances that were rounded to whole voxels are distances
+  write(
+      "rounded.nii.gz",
+      [&](int x, int y, int z) { return std::round(distance[geometry.extent.offset(x, y, z)]); },
+      StoredType::int16);
+  ASSERT_EQ(run(go + "rounded.nii.gz -o d_").status, 0);
+  EXPECT_EQ(report("d_")["input"]["kind"], "sdf");
 }
 
 TEST_F(Nlmdenoise, RefusesAProbabilityThatRingsBelowZero) {
