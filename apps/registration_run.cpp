@@ -15,7 +15,7 @@
 namespace freeflow::apps {
 
 bool RegistrationRun::made_already() {
-  const OutputSet ends_what_a_killed_run_began(names_.prefix);
+  end_killed_runs(names_.prefix);  // what is done may lie where nothing can be written
   made_from_ = made_from(program_, common_);
   const auto report = report_of_finished(names_, made_from_);
   if (report) keep_verdict(*report);

@@ -52,6 +52,10 @@ class OutputSet {
   std::vector<std::string> names_;                   // of the files, once they are being placed
 };
 
+/// Deals with what killed runs with this prefix left, as a set would; where nothing can be written,
+/// all stays as it is.
+void end_killed_runs(const std::string& prefix);
+
 /// The final name of what file() gives, wherever such a path stands in a text.
 std::string without_staging(const std::string& text);
 

@@ -57,7 +57,7 @@ std::string ApplyRun::record() const {
 
 bool ApplyRun::made_already() {
   const std::string& output = o_.outputs.front();
-  const OutputSet ends_what_a_killed_run_began(output);
+  end_killed_runs(output);
   made_from_ = record();
   try {
     std::ifstream file(output + record_suffix);

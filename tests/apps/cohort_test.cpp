@@ -217,6 +217,40 @@ TEST_F(Cohort, ApplyTakesATableToo) {
   EXPECT_NE(both.err.find("leave out -i, -r, -t and -o"), std::string::npos) << both.err;
 }
 
+TEST_F(Cohort, WhatIsDoneMayLieWhereNothingCanBeWritten) {
+  // root may write anywhere, but for this
+  const std::string bound =
+      geteuid() == 0 ? "setpriv --bounding-set=-dac_override --inh-caps=-dac_override " : "";
+  std::filesystem::create_directory(folder / "locked");
+  const auto lock = [&](const std::string& name, bool locked) {
+    using std::filesystem::perms;
+    std::filesystem::permissions(folder / name, locked ? perms(0555) : perms(0755));
+  };
+  lock("locked", true);
+  if (run(bound + "true").status != 0 || run(bound + "touch locked/a").status == 0)
+    GTEST_SKIP() << "no folder is locked here";
+  const std::string rows = "fixed\tmoving\toutput\nf.nii.gz\tm1.nii.gz\t../out/a_\n",
+                    more = "f.nii.gz\tm2.nii.gz\t../out/b_\n",
+                    apply =
+                        "input\treference\toutput\ttransform\n"
+                        "m1.nii.gz\tf.nii.gz\t../there/a.nii.gz\t../out/a_0GenericAffine.mat\n";
+  ASSERT_EQ(run(fluidreg + quick + table(rows)).status, 0);
+  ASSERT_EQ(run(regtool + " apply" + table(apply)).status, 0);
+  lock("out", true);
+  lock("there", true);
+  Outcome o = run(bound + fluidreg + quick + table(rows));
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("0 done, 1 made before, 0 failed"), std::string::npos) << o.err;
+  o = run(bound + regtool + " apply" + table(apply));
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("0 done, 1 made before, 0 failed"), std::string::npos) << o.err;
+  o = run(bound + fluidreg + quick + table(rows + more));
+  EXPECT_EQ(o.status, 1) << o.err;
+  EXPECT_NE(o.err.find("cannot write into the folder 'data/../out'"), std::string::npos) << o.err;
+  EXPECT_NE(o.err.find("0 done, 1 made before, 1 failed"), std::string::npos) << o.err;
+  for (const char* name : {"locked", "out", "there"}) lock(name, false);
+}
+
 TEST_F(Cohort, ASignalEndsItCleanlyBetweenPairs) {
   write("large.nii.gz", {90, 90, 80}, 2);
   write("other.nii.gz", {90, 90, 80}, -2);
