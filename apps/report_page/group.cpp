@@ -87,13 +87,14 @@ std::vector<fs::path> reports_below(const fs::path& folder) {
   if (error) throw IoError("cannot read the folder '" + folder.string() + "': " + error.message());
   std::vector<fs::path> reports;
   for (const fs::recursive_directory_iterator end; entry != end; entry.increment(error)) {
-    if (error) throw IoError("cannot read below '" + folder.string() + "': " + error.message());
     std::error_code none;
     if (entry->is_directory(none) && entry->path().filename().string().starts_with('.'))
       entry.disable_recursion_pending();
     else if (entry->is_regular_file(none) && may_be_report(entry->path()))
       reports.push_back(entry->path());
   }
+  // which has made an end of it
+  if (error) throw IoError("cannot read below '" + folder.string() + "': " + error.message());
   std::ranges::sort(reports);
   return reports;
 }

@@ -93,6 +93,16 @@ TEST_F(GroupReport, SaysWhatItCannotRead) {
   expect_refusal(run(group_report + ". --fixed f.nii"), "not of a --group");
 }
 
+TEST_F(GroupReport, AFolderThatCannotBeReadMakesNoShorterGroup) {
+  plant_good(1);
+  std::filesystem::path deep = folder / "z";
+  for (int i = 0; i < 60; ++i) deep /= "d";
+  std::filesystem::create_directories(deep);
+  // each folder on the way is open while what it holds is read
+  expect_refusal(run("ulimit -n 40 && " + group_report + ". -o out.html"), "cannot read below '.'");
+  EXPECT_EQ(run(group_report + ".").status, 0);
+}
+
 TEST(RobustScores, AreDistancesInScaledMedianDeviations) {
   using apps::robust_scores;
   // Median 3, distances 2 1 0 1 97, their median 1.
