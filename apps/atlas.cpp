@@ -197,7 +197,11 @@ int run(int argc, char** argv, Processes& processes) {
   AtlasCommand command;
   po::variables_map found;
   if (!parse_atlas_command(argc, argv, command, found)) return done;
-  const AtlasOptions options = with_config_named(found, [&] { return atlas_options(command); });
+  const AtlasOptions options = with_config_named(found, [&] {
+    refuse_idle(found, "trim", command.statistic == "trimmed",
+                "add --statistic trimmed, or leave it out");
+    return atlas_options(command);
+  });
   const std::vector<ListedSubject> subjects =
       list_subjects(command.images, command.masks, command.labels);
   require(

@@ -156,11 +156,9 @@ NonrigidModel library_options(const FluidregOptions& o) {
   return model;
 }
 
-/// What the chosen model does not look at is refused, lest someone believes to have tuned it.
 void refuse_unused(const po::variables_map& found, const FluidregOptions& o) {
   const auto allow = [&](const std::string& option, bool used, const std::string& mend) {
-    require(used || found.count(option) == 0 || found[option].defaulted(),
-            "--" + option + " would change nothing; " + mend);
+    refuse_idle(found, option, used, mend);
   };
   const bool navier = o.velocity == "navier", demons = o.model == "demons",
              fluid = o.model == "fluid";
@@ -178,6 +176,7 @@ void refuse_unused(const po::variables_map& found, const FluidregOptions& o) {
       "a viscous velocity is set by --mu and --lambda: leave it out, or take --velocity gaussian");
   for (const char* option : {"mu", "lambda"})
     allow(option, navier, "add --velocity navier, or leave it out");
+  allow("force-kernel", o.kl != 0, "add --kl W, or leave it out");
 }
 
 int run(int argc, char** argv) {

@@ -173,7 +173,10 @@ int run(int argc, char** argv) {
   const LinearOptions linear = with_config_named(found, [&] {
     check(o.common);
     pairs = checked_pairs(o.common, linear_names);
-    return library_options(o);
+    const LinearOptions options = library_options(o);
+    refuse_idle(found, "powell-resolution", o.search == "powell" || o.search == "flirt",
+                "add --search powell or flirt, or leave it out");
+    return options;
   });
   return run_pairs("linreg", pairs, found, linear_names,
                    [&](const Program& program, const CommonOptions& pair, KeptImages* kept) {

@@ -219,7 +219,21 @@ std::vector<std::string> idle_options(const CommonOptions& o, const po::variable
                          o.similarity);
   if (o.fixed.size() == 1 && !o.channel_weights.empty())
     warnings.push_back("--channel-weights changes nothing with one channel");
+  const OutputChoice asked = parse_outputs(o.outputs);
+  const auto of_outputs = [&](const std::string& option, bool used, const std::string& what) {
+    if (!used && !found[option].defaulted())
+      warnings.push_back("--" + option + " changes nothing with --outputs " + o.outputs +
+                         ", which asks for no " + what);
+  };
+  of_outputs("field-factor", asked.warp || asked.inverse, "field");
+  of_outputs("interpolation", asked.warped || asked.inverse_warped, "warped image");
   return warnings;
+}
+
+void refuse_idle(const po::variables_map& found, const std::string& option, bool used,
+                 const std::string& mend) {
+  require(used || found.count(option) == 0 || found[option].defaulted(),
+          "--" + option + " would change nothing; " + mend);
 }
 
 void print_warnings(const std::string& program, const std::vector<std::string>& warnings,

@@ -106,6 +106,11 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 std::vector<std::string> idle_options(const CommonOptions& o,
                                       const boost::program_options::variables_map& found);
 
+/// What was given though what was chosen does not look at it is refused, lest someone believes to
+/// have tuned it. mend: which other choice does.
+void refuse_idle(const boost::program_options::variables_map& found, const std::string& option,
+                 bool used, const std::string& mend);
+
 /// A program, as what it says about a pair begins ("fluidreg", or "fluidreg: pair 3/20"), and the
 /// options that it was given, which must outlive it.
 struct Program {

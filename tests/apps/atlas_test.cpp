@@ -295,6 +295,7 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   expect_refusal(run(atlas + images() + "--rounds 0x2 -o out_"), "--rounds must lie between");
   expect_refusal(run(atlas + images() + "--statistic best" + out), "--statistic 'best'");
   expect_refusal(run(atlas + images() + "--model ffd --symmetric" + out), "--model flow");
+  expect_refusal(run(atlas + images() + "--trim 0.2" + out), "add --statistic trimmed");
   std::ofstream(path("bad.tsv")) << "picture\ns0.nii\n";
   expect_refusal(run(atlas + " -i bad.tsv" + out), "column 'picture'");
   const Geometry other = group_grid(20);

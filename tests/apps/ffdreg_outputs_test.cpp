@@ -156,5 +156,20 @@ TEST_F(Ffdreg, FieldsOfEverySecondVoxelServeAsWholeOnes) {
                  "linreg writes no field");
 }
 
+TEST_F(Ffdreg, OptionsOfOutputsThatNobodyAsksForAreSaid) {
+  const std::string call = ffdreg + " -f f.nii.gz -m m.nii.gz --start none -o a_" + quick +
+                           " --field-factor 2 --interpolation cubic --outputs ";
+  const std::string factor = "--field-factor changes nothing with --outputs ",
+                    interpolation = "--interpolation changes nothing with --outputs ";
+  const Outcome images = run(call + "warped"), fields = run(call + "inverse");
+  EXPECT_NE(images.err.find(factor + "warped, which asks for no field"), std::string::npos)
+      << images.err;
+  EXPECT_EQ(images.err.find(interpolation), std::string::npos) << images.err;
+  EXPECT_NE(fields.err.find(interpolation + "inverse, which asks for no warped image"),
+            std::string::npos)
+      << fields.err;
+  EXPECT_EQ(fields.err.find(factor), std::string::npos) << fields.err;
+}
+
 }  // namespace ffdreg_outputs_test
 }  // namespace freeflow

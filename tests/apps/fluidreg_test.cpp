@@ -248,7 +248,8 @@ TEST_F(Fluidreg, RefusesUnusableCalls) {
   expect_refusal(run(call + "--model demons --kl 1"), "--model fluid");
   expect_refusal(run(call + "--model fluid --symmetric"), "--model flow");
   expect_refusal(run(call + "--model demons --demons angry"), "thirion");
-  expect_refusal(run(call + "--model fluid --force-kernel guess"), "recompute");
+  expect_refusal(run(call + "--model fluid --kl 0.05 --force-kernel guess"), "recompute");
+  expect_refusal(run(call + "--model fluid --force-kernel recompute"), "add --kl W");
   expect_refusal(run(call + "--velocity navier --mu 0"), "mu");
   expect_refusal(run(call + "--velocity navier --model demons"), "gaussian");
   expect_refusal(run(call + "--iterations 1x2"), "per level");

@@ -184,6 +184,7 @@ TEST_F(Linreg, RefusesUnusableCalls) {
   expect_refusal(run(linreg + images + " --search best"), "flirt");
   expect_refusal(run(linreg + images + " --refine best"), "blocks");
   expect_refusal(run(linreg + images + " --powell-resolution fine"), "0.02,0.05");
+  expect_refusal(run(linreg + images + " --powell-resolution 0,0"), "add --search powell or flirt");
   expect_refusal(run(linreg + images + " --sampling nearest"),
                  "--sampling 'nearest' is not one of linear, cubic");
   expect_refusal(run(linreg + images + " --sampling cubic -s cr"),
