@@ -17,8 +17,8 @@ namespace {
 /// stretch the full range a thousandfold.
 float percentile(Context& ctx, const Volume<float>& image, float low, float high, double rank,
                  double tail, const ReduceWorkspace& work, Buffer<double>& scalars, bool upper) {
-  constexpr int fewest_rounds = 3, most_rounds = 8;
-  for (int round = 0; round < most_rounds; ++round) {
+  constexpr int fewest_rounds = 3;
+  for (int round = 0;; ++round) {
     reduce(ctx, image.extent().count(), RankBody::thresholds,
            RankBody{{}, image.view().data, low, high}, work, scalars.data());
     const std::vector<double> counts = scalars.to_host(ctx);
@@ -26,7 +26,7 @@ float percentile(Context& ctx, const Volume<float>& image, float low, float high
     while (k + 1 < RankBody::thresholds && counts[k] < rank) ++k;
     const float a = k == 0 ? low : RankBody::threshold(low, high, k - 1),
                 b = RankBody::threshold(low, high, k);
-    if (!(a < b)) break;  // float resolves no further
+    if (!(a < b) || (a == low && b == high)) break;  // float resolves no further
     low = a;
     high = b;
     if (round + 1 >= fewest_rounds && k > 0 && counts[k] - counts[k - 1] < 0.5 * tail) break;

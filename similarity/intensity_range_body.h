@@ -52,7 +52,7 @@ struct RankBody : SumBody {
   const float* data;
   float low, high;
   static FREEFLOW_HD float threshold(float low, float high, int term) {
-    return low + (high - low) * (float(term + 1) / thresholds);
+    return term + 1 == thresholds ? high : low + (high - low) * (float(term + 1) / thresholds);
   }
   FREEFLOW_HD double operator()(std::size_t i, int term) const {
     return data[i] <= threshold(low, high, term) ? 1.0 : 0.0;

@@ -72,6 +72,8 @@ void MeasureSum::evaluate(Context& ctx, FieldView<const float> u, FieldView<floa
     for_each_voxel(ctx, Extent{1, 1, 1},
                    AddCostBody{costs_.data() + k, sum, last ? cost : sum, t.weight, k == 0});
   }
+  if (const double weight = terms_[0].weight; force.data && terms_.size() == 1 && weight != 1)
+    for_each_voxel(ctx, force.extent, AddForceBody{force.data, float(weight), 0.0f, force});
 }
 
 }  // namespace freeflow

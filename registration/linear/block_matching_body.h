@@ -33,10 +33,11 @@ struct Sums {
   float sum, square;
 };
 
+/// Of two quotients, as the products' fourth powers of the intensities may be no floats.
 FREEFLOW_HD float squared_correlation(float fixed_variation, float covariation, Sums m,
                                       float least_variation) {
   const float variation = m.square - m.sum * m.sum * (1.0f / voxels);
-  return variation > least_variation ? covariation * covariation / (fixed_variation * variation)
+  return variation > least_variation ? (covariation / fixed_variation) * (covariation / variation)
                                      : -1.0f;
 }
 

@@ -23,12 +23,13 @@ double LinearCost::evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 
 }
 
 SmoothCost LinearCost::of(const LinearParameters& parameters, const OverlapGuard& guard,
-                          double smallest_overlap) {
-  return [this, &parameters, &guard, smallest_overlap](const Eigen::VectorXd& p,
-                                                       Eigen::VectorXd* gradient) {
+                          double smallest_overlap, const Eigen::Affine3d& initial) {
+  const double of_initial = initial.linear().determinant();
+  return [this, &parameters, &guard, smallest_overlap, of_initial](const Eigen::VectorXd& p,
+                                                                   Eigen::VectorXd* gradient) {
     const Eigen::Affine3d world = parameters.affine(p);
     constexpr double most = 3;  // beyond, the transform has run away from the images
-    const double determinant = world.linear().determinant();
+    const double determinant = world.linear().determinant() / of_initial;
     if (!(determinant < most * most * most && determinant > 1 / (most * most * most)) ||
         guard.overlap(world) < smallest_overlap)
       return double(INFINITY);

@@ -23,9 +23,9 @@ class LinearCost {
   /// Waits once.
   double evaluate(const Eigen::Affine3d& world, Eigen::Matrix<double, 3, 4>* gradient = nullptr);
   /// The same as a function of parameters; infinite where the overlap is below the smallest and
-  /// where the volume changes more than 27-fold.
+  /// where the volume changes more than 27-fold from what `initial` makes of it.
   SmoothCost of(const LinearParameters& parameters, const OverlapGuard& guard,
-                double smallest_overlap);
+                double smallest_overlap, const Eigen::Affine3d& initial);
   /// The Gauss-Newton curvature at p where the cost is; only for the sum of squared differences of
   /// one channel.
   std::function<Eigen::MatrixXd(const Eigen::VectorXd& p, double cost)> ssd_curvature_of(

@@ -5,12 +5,14 @@
 #include <limits>
 #include <string>
 
+#include <freeflow/registration/levels/outliers.h>
 #include <freeflow/regularize/gaussian.h>
 
 namespace freeflow {
 
 ContentExtent content_extent(Context& ctx, const Volume<float>& image, const char* what) {
-  const std::vector<float> voxels = image.to_host(ctx);
+  std::vector<float> voxels = image.to_host(ctx);
+  cut_outliers(voxels);  // one of which would outweigh all else
   float low = std::numeric_limits<float>::infinity();
   for (float v : voxels)
     if (std::isfinite(v)) low = std::min(low, v);
@@ -48,7 +50,9 @@ ContentExtent content_extent(Context& ctx, const Volume<float>& image, const cha
 
 ContentExtent content_at_a_glance(Context& ctx, PreparedImage& image, const char* what) {
   const Geometry& g = image.whole_geometry();  // so that a box of it looks alike
-  const Factors look = factors_towards(image.geometry(), g.spacing.maxCoeff() * g.extent.x / 40.0);
+  const Eigen::Vector3d sides =
+      g.spacing.cwiseProduct(Eigen::Vector3d(g.extent.x, g.extent.y, g.extent.z));
+  const Factors look = factors_towards(image.geometry(), sides.maxCoeff() / 40.0);
   return content_extent(ctx, image.level(ctx, {look}), what);
 }
 
@@ -74,15 +78,18 @@ Factors at_least(const Factors& a, const Factors& b) {
 
 }  // namespace
 
-LinearLevels::LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels) {
+LinearLevels::LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels,
+                           const Eigen::Affine3d& initial) {
   constexpr double head_radius_mm = 80, coarsest_mm = 8;
   const double radius = content_at_a_glance(ctx, fixed, "the fixed image").radius_mm;
   unit_mm_ = std::exp2(std::round(std::log2(radius / head_radius_mm)));
+  const double moving_mm = std::cbrt(std::abs(initial.linear().determinant()));
   Decimation f, m;
   for (int l = levels - 1; l >= 0; --l) {
     const double target = coarsest_mm * unit_mm_ / double(1 << l);
     const Factors to_f = at_least(f.factors, factors_towards(fixed.geometry(), target));
-    const Factors to_m = at_least(m.factors, factors_towards(moving.geometry(), target));
+    const Factors to_m =
+        at_least(m.factors, factors_towards(moving.geometry(), moving_mm * target));
     if (!levels_.empty() && to_f == f.factors && to_m == m.factors) {
       spacing_.front() = target;  // as coarse as the images allow: one level does for both
       continue;

@@ -27,7 +27,9 @@ class LinearLevels {
   /// Levels of about 8, 4, 2 and 1 mm for a head, in proportion for smaller or larger objects; at
   /// most `levels`, coarse to fine, and none finer than the images. Made from fine to coarse, each
   /// from the one before: a Gaussian of a Gaussian is a Gaussian.
-  LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels);
+  /// `initial` says how many millimetres of the moving image are one of the fixed image.
+  LinearLevels(Context& ctx, PreparedImage& fixed, PreparedImage& moving, int levels,
+               const Eigen::Affine3d& initial);
 
   int count() const { return int(levels_.size()); }
   const LinearLevel& operator[](int l) const { return levels_[std::size_t(l)]; }

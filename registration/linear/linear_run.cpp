@@ -14,7 +14,8 @@ LinearRun::LinearRun(Context& ctx, PreparedImage& fixed, PreparedImage& moving,
                      const LinearOptions& options, Observer& observer)
     : ctx_(ctx), options_(options), observer_(observer),
       weights_(options.similarity.weights_of(common_channels(fixed, moving))),
-      levels_(ctx, fixed, moving, options.levels), guard_(ctx, levels_[0].fixed, levels_[0].moving),
+      levels_(ctx, fixed, moving, options.levels, options.initial),
+      guard_(ctx, levels_[0].fixed, levels_[0].moving),
       similarity_(options.similarity, fixed.channels()) {
   const LinearLevel& typical = levels_[std::min(1, levels_.count() - 1)];
   ranges_ = channel_ranges(ctx, fixed, typical.fixed_steps, moving, typical.moving_steps);
@@ -175,7 +176,8 @@ void LinearRun::descend(LinearCandidate& candidate, LinearModel model, LinearCos
   const double spacing = levels_.spacing_mm(l), radius = levels_.fixed_content().radius_mm;
   const LinearParameters parameters(model, levels_.fixed_content().center, radius, candidate.world,
                                     model == options_.model ? NotFree::dropped : NotFree::held);
-  const SmoothCost smooth = cost.of(parameters, guard_, smallest_overlap(candidate));
+  const SmoothCost smooth =
+      cost.of(parameters, guard_, smallest_overlap(candidate), options_.initial);
   Eigen::VectorXd p = parameters.start();
   if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {
     QuasiNewtonOptions o;
@@ -262,8 +264,8 @@ void LinearRun::refine_found(LinearCandidate& found, LinearCost& cost, LevelReco
   o.smallest_mm *= levels_.unit_mm();
   const auto [world, settled] = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
   const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
-  const double refined_cost =
-      cost.of(parameters, guard_, smallest_overlap(found))(parameters.start(), nullptr);
+  const double refined_cost = cost.of(parameters, guard_, smallest_overlap(found),
+                                      options_.initial)(parameters.start(), nullptr);
   const bool worse = !found.by_structure && refined_cost > found.cost + cost_tolerance();
   const double enough = settled ? 2.0 / 3 : 0.98;
   SharedStructure& structure = structure_on(levels_.count() - 1);

@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include <freeflow/deform/storage_order.h>
 #include <freeflow/deform/warp.h>
+#include <freeflow/registration/levels/outliers.h>
 #include <freeflow/registration/levels/pyramid.h>
 #include <freeflow/registration/linear/linear.h>
 #include <freeflow/regularize/gaussian.h>
@@ -79,6 +81,34 @@ std::optional<Candidate> candidate(const ImageOnHost& image, const ImageOnHost& 
 }
 
 using Flags = std::vector<std::uint8_t>;
+
+/// A copy in one order of the axes, however the image is stored, whose variation is not that of
+/// single voxels.
+class InOrder {
+ public:
+  InOrder(Context& ctx, const ImageOnHost& stored)
+      : stored_(stored.grid), order_(canonical_order(stored.grid)),
+        grid_(ordered(stored.grid, order_)), voxels_(stored.voxels.begin(), stored.voxels.end()) {
+    if (!order_.as_stored())
+      voxels_ = ordered(ctx, Volume<float>(ctx, stored_, voxels_), order_).to_host(ctx);
+    cut_outliers(voxels_);
+  }
+  ImageOnHost image() const { return {grid_, voxels_}; }
+
+  Flags as_stored(Context& ctx, const Flags& flags) const {
+    if (order_.as_stored() || flags.empty()) return flags;
+    const std::vector<float> in_order(flags.begin(), flags.end());
+    const std::vector<float> voxels =
+        freeflow::as_stored(ctx, Volume<float>(ctx, grid_, in_order), stored_, order_).to_host(ctx);
+    return {voxels.begin(), voxels.end()};
+  }
+
+ private:
+  Geometry stored_;
+  StorageOrder order_;
+  Geometry grid_;
+  std::vector<float> voxels_;
+};
 
 /// On voxels of a thirtieth of the object's width, or as they come where they are larger.
 struct Coarse {
@@ -276,7 +306,8 @@ std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image
   const std::optional<Candidate> found = candidate(image, other);
   if (!found) return {};
   try {
-    return what_counts(ctx, image, other, *found);
+    const InOrder one(ctx, image), two(ctx, other);
+    return one.as_stored(ctx, what_counts(ctx, one.image(), two.image(), *found));
   } catch (const RegistrationError&) {  // the registration itself will say what is wrong
     return {};
   }

@@ -152,6 +152,30 @@ TEST_P(Stripped, WhatHasNoStructureKeepsItsEdge) {
   EXPECT_LT(double(all), 2.5 * double(object));
 }
 
+TEST_P(Stripped, TheOrderOfStorageChangesNoFlag) {
+  const std::vector<float> alone = noisy(image(plain, Shown::stripped), 1),
+                           whole = noisy(image(plain, Shown::whole, truth), 2);
+  const std::vector<std::uint8_t> found = counts(alone, whole);
+  ASSERT_FALSE(found.empty());
+  Geometry turned = grid;  // the last voxel first
+  turned.origin = grid.index_to_world() * Eigen::Vector3d(49, 51, 35);
+  turned.direction = -grid.direction;
+  const std::vector<float> backwards(alone.rbegin(), alone.rend());
+  std::vector<std::uint8_t> other = stripped_object(ctx, {turned, backwards}, {grid, whole});
+  std::ranges::reverse(other);
+  EXPECT_EQ(other, found);
+}
+
+TEST_P(Stripped, OneVoxelBesideTheHeadShowsNothing) {
+  std::vector<float> other = image(brain, Shown::whole, truth);
+  for (const float value : {1e7f, -1e7f}) {
+    other[grid.extent.offset(25, 8, 18)] = value;
+    EXPECT_TRUE(counts(image(brain, Shown::whole), other).empty());
+    EXPECT_TRUE(
+        counts(image(brain, Shown::stripped), image(brain, Shown::stripped, truth)).empty());
+  }
+}
+
 TEST_P(Stripped, AnotherValueOrContrastChangesNothing) {
   std::vector<float> alone = image(brain, Shown::stripped),
                      whole = image(brain, Shown::whole, truth);

@@ -43,6 +43,8 @@ TEST_P(MeasureSums, CostAndForceAreTheWeightedSums) {
   const ImagePair images{f, m, index_map(g, Eigen::Affine3d::Identity(), g)};
   const DisplacementField u(ctx, g, random_values(3 * g.extent.count(), 3, -0.5, 0.5));
   SimilarityChoice sum;
+  sum.sum = {{SimilarityKind::lncc, 0.25}};
+  const auto of_one = evaluate(ctx, *make_similarity(sum), images, u);
   sum.sum = {{SimilarityKind::lncc, 2}, {SimilarityKind::nmi, 0.25}, {SimilarityKind::mind, 1}};
   const auto of_sum = evaluate(ctx, *make_similarity(sum), images, u);
   double cost = 0;
@@ -51,6 +53,8 @@ TEST_P(MeasureSums, CostAndForceAreTheWeightedSums) {
     SimilarityChoice one;
     one.kind = t.kind;
     const auto e = evaluate(ctx, *make_similarity(one), images, u);
+    for (std::size_t i = 0; t.kind == SimilarityKind::lncc && i < force.size(); ++i)
+      ASSERT_EQ(of_one.force[i], 0.25f * e.force[i]);
     cost += t.weight * e.cost;
     for (std::size_t i = 0; i < force.size(); ++i) force[i] += t.weight * double(e.force[i]);
   }
