@@ -103,10 +103,12 @@ TEST_F(AtlasProgram, KeepsTheSpaceWhereItGoesOn) {
         std::pair{std::string(" -i t0.nii t1.nii t2.nii -o b_ "), mni152},
         std::pair{std::string(" -i s0.nii t1.nii t2.nii -o c_ "), 1}}) {
     const std::string prefix = call.substr(call.rfind("-o ") + 3, 2);
-    ASSERT_EQ(run(atlas + call + "--transforms" + quick).status, 0) << call;
+    std::string whole = atlas;
+    whole.append(call).append("--transforms").append(quick);
+    ASSERT_EQ(run(whole).status, 0) << call;
     const std::string first = slurp(folder / (prefix + "template.nii.gz"));
     EXPECT_EQ(space(prefix + "template.nii.gz"), code) << call;
-    ASSERT_EQ(run(atlas + call + "--transforms" + quick).status, 0) << call;
+    ASSERT_EQ(run(whole).status, 0) << call;
     EXPECT_TRUE(slurp(folder / (prefix + "template.nii.gz")) == first) << call;
     EXPECT_EQ(space(prefix + "mask.nii.gz"), code) << call;
     const std::string subject = prefix == "a_" ? "s1" : "t1";
