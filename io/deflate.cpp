@@ -41,7 +41,7 @@ bool advance(isal_zstream& stream, const unsigned char* bytes, std::size_t count
 /// where they do not fit into `room` bytes. Level 1 writes the same on every CPU with AVX2.
 ///
 /// The first bytes go alone: a stream that begins with more than 16 has its first search, in ISA-L
-/// up to 2.30, in a bucket named by the stream's address (igzip_icf_body_h1_gr_bt.asm,
+/// 2.30, in a bucket named by the stream's address (igzip_icf_body_h1_gr_bt.asm,
 /// .write_first_byte), and one process in thousands would write other bytes.
 bool deflate_fast(const unsigned char* bytes, std::size_t count, std::size_t room,
                   std::vector<unsigned char>& out) {
