@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <iterator>
 
@@ -16,6 +17,13 @@ T load(const unsigned char* bytes, bool swapped) {
   T value;
   std::memcpy(&value, copy, sizeof value);
   return value;
+}
+
+/// The bytes of each of `count` values, reversed where they are.
+inline void reverse_each(unsigned char* values, std::size_t count, std::size_t value_bytes) {
+  if (value_bytes == 1) return;
+  for (unsigned char* end = values + count * value_bytes; values != end; values += value_bytes)
+    std::reverse(values, values + value_bytes);
 }
 
 }  // namespace freeflow

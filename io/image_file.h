@@ -1,4 +1,4 @@
-// Images in files: NIfTI-1 (.nii, .nii.gz, .hdr/.img), MetaImage (.mha, .mhd), NRRD (.nrrd, .nhdr)
+// Images in files: NIfTI (.nii, .nii.gz, .hdr/.img), MetaImage (.mha, .mhd), NRRD (.nrrd, .nhdr)
 // and MGH (.mgz, .mgh). World axes are LPS millimetres, whatever the format stores. No ITK type
 // appears in this header.
 #pragma once

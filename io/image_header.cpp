@@ -7,7 +7,6 @@
 #include <numbers>
 #include <utility>
 
-#include <freeflow/io/byte_order.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/nifti_file.h>
 #include <freeflow/io/orientation.h>
@@ -50,7 +49,7 @@ std::string formatted(const char* format, auto... values) {
 const std::string unknown_type = "NIfTI data type ";
 
 void describe_values(ImageHeader& header, const NiftiStart& start) {
-  const int type = load<std::int16_t>(start.bytes.data() + 70, start.header.swapped);
+  const int type = start.fields.datatype;
   header.stored_type = unknown_type + std::to_string(type);
   header.voxels = "scalars";
   for (const NiftiType& known : nifti_types)
@@ -86,8 +85,9 @@ double shear_degrees(const Eigen::Affine3d& to_world) {
 
 constexpr double visible_shear_degrees = 0.06;  // what make_orthonormal repairs begins there
 
-/// ITK's rule (NiftiImageIO, ITK 5.1 and later), read off what it did.
-void say_what_was_taken(NiftiPlacement& nifti, const Geometry& geometry, double apart_mm) {
+/// Of NIfTI-1 ITK's rule (NiftiImageIO, ITK 5.1 and later), read off what it did.
+void say_what_was_taken(NiftiPlacement& nifti, int version, const Geometry& geometry,
+                        double apart_mm) {
   const double little = 0.05 * geometry.spacing.minCoeff();
   const bool has_qform = nifti.qform_code > 0, has_sform = nifti.sform_code > 0;
   const Eigen::Affine3d taken = geometry.index_to_world();
@@ -97,6 +97,8 @@ void say_what_was_taken(NiftiPlacement& nifti, const Geometry& geometry, double 
     nifti.taken = has_qform ? "the qform: the sform is not set" : "the sform: the qform is not set";
   } else if (apart_mm < little) {
     nifti.taken = "qform and sform, which agree";
+  } else if (version == 2) {
+    nifti.taken = "the sform: of NIfTI-2 it counts wherever it is set";
   } else if (largest_shift_mm(geometry.extent, taken, nifti.sform) <
              largest_shift_mm(geometry.extent, taken, nifti.qform)) {
     nifti.taken =
@@ -130,7 +132,7 @@ void warn_of_disagreement(const std::string& path, ImageHeader& header, double a
 ImageHeader read_nifti(const std::string& path) {
   const NiftiStart start = read_nifti_start(path);
   ImageHeader header;
-  header.format = "NIfTI-1";
+  header.format = "NIfTI-" + std::to_string(start.fields.version);
   describe_values(header, start);
   header.size.assign(start.header.size.begin(), start.header.size.end());
   header.size[4] = 1;  // vectors
@@ -141,9 +143,7 @@ ImageHeader read_nifti(const std::string& path) {
   nifti.sform_code = start.header.sform_code;
   nifti.qform = start.header.qform;
   nifti.sform = start.header.sform;
-  for (int axis = 0; axis < 3; ++axis)
-    nifti.voxel_size[axis] =
-        std::abs(load<float>(start.bytes.data() + 80 + 4 * axis, start.header.swapped));
+  nifti.voxel_size = start.header.voxel_size.cwiseAbs();
   describe_units(nifti, start.header.units);
   const double apart_mm = nifti.qform_code > 0 && nifti.sform_code > 0
                               ? largest_shift_mm(start.header.extent(), nifti.qform, nifti.sform)
@@ -153,7 +153,7 @@ ImageHeader read_nifti(const std::string& path) {
     if (header.stored_type.starts_with(unknown_type))  // of which niftilib has lines of its own
       fail_reading(path, "its " + header.stored_type + " is not supported");
     header.geometry = nifti_geometry(start.header, header.warnings);
-    say_what_was_taken(nifti, *header.geometry, apart_mm);
+    say_what_was_taken(nifti, start.fields.version, *header.geometry, apart_mm);
   } catch (const IoError& e) {
     header.refusal = e.what();
   }

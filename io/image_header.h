@@ -11,7 +11,7 @@
 
 namespace freeflow {
 
-/// Where a NIfTI-1 header says that the voxels lie: three ways, of which readers take one.
+/// Where a NIfTI header says that the voxels lie: three ways, of which readers take one.
 struct NiftiPlacement {
   int qform_code = 0, sform_code = 0;  ///< 0: not set
   /// Voxel index to LPS millimetres; of no meaning where the code is 0.
@@ -24,7 +24,7 @@ struct NiftiPlacement {
 };
 
 struct ImageHeader {
-  std::string format;              ///< NIfTI-1, MetaImage, NRRD, MGH
+  std::string format;              ///< NIfTI-1, NIfTI-2, MetaImage, NRRD, MGH
   std::vector<std::int64_t> size;  ///< three or more axes of space, time and more; 2-D has two
   int components = 1;              ///< numbers of a voxel
   std::string voxels;              ///< scalars, vectors, RGB colours, RGBA colours, complex numbers

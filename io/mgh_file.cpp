@@ -109,12 +109,6 @@ MghHeader read_mgh_start(ByteSource& source, const std::string& path) {
   return header;
 }
 
-void swap_each(unsigned char* bytes, std::size_t count, std::size_t value_bytes) {
-  if (!mgh_swapped || value_bytes == 1) return;
-  for (std::size_t i = 0; i < count; i += value_bytes)
-    std::reverse(bytes + i, bytes + i + value_bytes);
-}
-
 constexpr double milliseconds = 1000;  // in a second
 
 /// What may follow the voxels: the time from volume to volume first.
@@ -128,7 +122,7 @@ double read_mgh_step(ByteSource& source) {
 template <class T>
 void put_swapped(unsigned char* target, T value) {
   std::memcpy(target, &value, sizeof value);
-  swap_each(target, sizeof value, sizeof value);
+  if (mgh_swapped) reverse_each(target, 1, sizeof value);
 }
 
 MghBytes mgh_header_of(const StoredLayout& layout) {
@@ -190,7 +184,7 @@ StoredImage read_mgh_image(const std::string& path, ImageContent content) {
   image.bytes = zeros<unsigned char>(count * value_bytes);
   const std::size_t present = source.read(image.bytes.data(), image.bytes.size());
   if (present < image.bytes.size()) fail_truncated(path, present / value_bytes, count);
-  swap_each(image.bytes.data(), image.bytes.size(), value_bytes);
+  if (mgh_swapped) reverse_each(image.bytes.data(), count, value_bytes);
   image.step = read_mgh_step(source);
   if (!source.read_to_end())
     fail_reading(path, "file ends within the checksum of its compressed data");
@@ -217,7 +211,7 @@ void write_mgh_image(const std::string& path, const StoredLayout& layout,
   sink.write_made(layout.geometry.extent.count() * std::size_t(layout.volumes) * value_bytes,
                   [&](std::size_t offset, std::size_t count, unsigned char* target) {
                     std::memcpy(target, values + offset, count);
-                    swap_each(target, count, value_bytes);
+                    if (mgh_swapped) reverse_each(target, count / value_bytes, value_bytes);
                   });
   if (layout.volumes > 1) {
     std::array<unsigned char, sizeof(float)> step;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <future>
 #include <span>
@@ -17,8 +16,6 @@
 namespace freeflow {
 
 namespace {
-
-constexpr std::size_t header_bytes = 348;
 
 StoredType stored_type_of(const std::string& path, int datatype) {
   switch (datatype) {
@@ -55,107 +52,88 @@ void name_files(NiftiHeader& header) {
   }
 }
 
-/// True when the header is in the other byte order. Throws when it is no NIfTI-1 header.
-bool find_byte_order(const std::string& path, const unsigned char* raw) {
-  const bool swapped =
-      load<std::int32_t>(raw, false) != 348 && load<std::int32_t>(raw, false) != 540;
-  const auto declared_bytes = load<std::int32_t>(raw, swapped);
-  if (declared_bytes == 540)
-    fail_reading(path, "it is NIfTI-2, which is not supported; convert it to NIfTI-1");
-  const char* magic = reinterpret_cast<const char*>(raw) + 344;
-  const bool one_file = std::memcmp(magic, "n+1", 4) == 0;
-  const bool two_files = std::memcmp(magic, "ni1", 4) == 0;
-  if (declared_bytes == 348 && !one_file && !two_files && has_extension(path, ".hdr"))
-    fail_reading(path, "it is an Analyze file, which has no orientation; convert it to NIfTI-1");
-  if (declared_bytes != 348 || !(one_file || two_files))
-    fail_reading(path, "it is not a NIfTI file");
-  return swapped;
-}
-
-void parse_sizes(NiftiHeader& header, const unsigned char* raw) {
-  header.dimensions = load<std::int16_t>(raw + 40, header.swapped);
-  if (header.dimensions < 1 || header.dimensions > 7)
-    fail_reading(header.path,
-                 "its header declares " + std::to_string(header.dimensions) + " dimensions");
-  for (int axis = 0; axis < header.dimensions; ++axis)
-    header.size[std::size_t(axis)] = load<std::int16_t>(raw + 42 + 2 * axis, header.swapped);
+void parse_sizes(NiftiHeader& header, const NiftiFields& fields) {
+  constexpr std::int64_t most_volumes = 32767;
+  const std::int64_t dimensions = fields.dim[0];
+  if (dimensions < 1 || dimensions > 7)
+    fail_reading(header.path, "its header declares " + std::to_string(dimensions) + " dimensions");
+  header.dimensions = int(dimensions);
+  std::copy_n(fields.dim.begin() + 1, dimensions, header.size.begin());
   count_voxels(header.path, std::span(header.size).first<3>());
-  if (std::any_of(header.size.begin() + 3, header.size.end(),
-                  [](std::int64_t size) { return size < 1; }))
-    fail_reading(header.path, "its header declares a dimension of no volumes");
+  for (auto size = header.size.begin() + 3; size != header.size.end(); ++size) {
+    if (*size < 1) fail_reading(header.path, "its header declares a dimension of no volumes");
+    if (*size > most_volumes)
+      fail_reading(header.path,
+                   "its header declares a dimension of " + std::to_string(*size) + " volumes");
+  }
 }
 
 /// What the values stand for.
-void parse_meaning(NiftiHeader& header, const unsigned char* raw) {
-  const auto real = [&](int offset) { return double(load<float>(raw + offset, header.swapped)); };
-  header.intent_code = load<std::int16_t>(raw + 68, header.swapped);
-  const char* name = reinterpret_cast<const char*>(raw) + 328;
-  header.intent_name.assign(name, strnlen(name, 16));
-  for (std::size_t i = 0; i < 3; ++i) header.intent_p[i] = float(real(56 + 4 * int(i)));
-  for (std::size_t i = 0; i < 4; ++i) header.step[i] = float(real(92 + 4 * int(i)));
-  header.units = raw[123];
-  // NIfTI-1: a slope of 0 means that the stored values are the values.
-  if (const double slope = real(112); slope != 0 && std::isfinite(slope)) {
-    header.slope = slope;
-    header.intercept = std::isfinite(real(116)) ? real(116) : 0;
+void parse_meaning(NiftiHeader& header, const NiftiFields& fields) {
+  header.intent_code = fields.intent_code;
+  header.intent_name = fields.intent_name;
+  std::copy(fields.intent_p.begin(), fields.intent_p.end(), header.intent_p.begin());
+  std::copy_n(fields.pixdim.begin() + 4, header.step.size(), header.step.begin());
+  header.units = fields.xyzt_units;
+  // A slope of 0 means that the stored values are the values.
+  if (fields.scl_slope != 0 && std::isfinite(fields.scl_slope)) {
+    header.slope = fields.scl_slope;
+    header.intercept = std::isfinite(fields.scl_inter) ? fields.scl_inter : 0;
   }
 }
 
 /// Of what type the values are and where in the file they begin.
-void parse_storage(NiftiHeader& header, const unsigned char* raw) {
-  const int datatype = load<std::int16_t>(raw + 70, header.swapped);
-  header.stored_type = stored_type_of(header.path, datatype);
-  header.colour_channels = datatype == 128 ? 3 : datatype == 2304 ? 4 : 1;
-  const double offset = load<float>(raw + 108, header.swapped);
+void parse_storage(NiftiHeader& header, const NiftiFields& fields) {
+  header.stored_type = stored_type_of(header.path, fields.datatype);
+  header.colour_channels = fields.datatype == 128 ? 3 : fields.datatype == 2304 ? 4 : 1;
+  const double offset = fields.vox_offset;
   const bool one_file = header.data_path == header.header_path;
   if (!std::isfinite(offset) || offset < 0 || offset > 2147483647)
     fail_reading(header.path, "its header declares no usable data offset");
-  header.data_offset = std::max<std::uint64_t>(std::uint64_t(offset), one_file ? header_bytes : 0);
+  header.data_offset =
+      std::max<std::uint64_t>(std::uint64_t(offset), one_file ? fields.header_bytes() : 0);
 }
 
 /// ITK's matrix library ends the program on numbers that are not finite, so they must not get
 /// there.
-void require_usable(const NiftiHeader& header, const unsigned char* raw, int offset, int count,
-                    const char* what) {
-  constexpr float largest_mm = 1e9f;  // farther off, products overflow as well
-  for (int i = 0; i < count; ++i)
-    if (!(std::abs(load<float>(raw + offset + 4 * i, header.swapped)) < largest_mm))
-      fail_reading(header.path,
-                   std::string("its header declares a ") + what + " that is not finite");
+void require_usable(const std::string& path, std::span<const double> numbers, const char* what) {
+  constexpr double largest_mm = 1e9;  // farther off, products overflow as well
+  for (const double number : numbers)
+    if (!(std::abs(number) < largest_mm))
+      fail_reading(path, std::string("its header declares a ") + what + " that is not finite");
 }
 
-Eigen::Affine3d qform_of(const unsigned char* raw, bool swapped) {
-  const auto real = [&](std::size_t offset) { return double(load<float>(raw + offset, swapped)); };
-  const Eigen::Vector3d bcd(real(256), real(260), real(264));
+Eigen::Affine3d qform_of(const NiftiFields& fields) {
+  const Eigen::Vector3d bcd(fields.qform.data());
   // The root magnifies the rounding of floats: of a half turn it makes 3e-4 radians. So less than
   // this is nothing, as in NIfTI's own library.
   const double a_squared = 1 - bcd.squaredNorm();
   const double a = a_squared < 1e-7 ? 0 : std::sqrt(a_squared);
   Eigen::Affine3d ras = Eigen::Affine3d::Identity();
-  const double handed = real(76) < 0 ? -1 : 1;
-  ras.linear() = Eigen::Quaterniond(a, bcd[0], bcd[1], bcd[2]).normalized().toRotationMatrix() *
-                 Eigen::Vector3d(real(80), real(84), handed * real(88)).asDiagonal();
-  ras.translation() = Eigen::Vector3d(real(268), real(272), real(276));
+  const double handed = fields.pixdim[0] < 0 ? -1 : 1;
+  ras.linear() =
+      Eigen::Quaterniond(a, bcd[0], bcd[1], bcd[2]).normalized().toRotationMatrix() *
+      Eigen::Vector3d(fields.pixdim[1], fields.pixdim[2], handed * fields.pixdim[3]).asDiagonal();
+  ras.translation() = Eigen::Vector3d(fields.qform.data() + 3);
   return Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)) * ras;
 }
 
-void parse_orientation(NiftiHeader& header, const unsigned char* raw) {
-  header.qform_code = load<std::int16_t>(raw + 252, header.swapped);
-  header.sform_code = load<std::int16_t>(raw + 254, header.swapped);
-  require_usable(header, raw, 76, 4, "voxel size");  // pixdim 0 to 3
-  if (header.qform_code > 0) require_usable(header, raw, 256, 6, "qform");
-  if (header.sform_code > 0) require_usable(header, raw, 280, 12, "sform");
+void parse_orientation(NiftiHeader& header, const NiftiFields& fields) {
+  header.qform_code = fields.qform_code;
+  header.sform_code = fields.sform_code;
+  require_usable(header.path, std::span(fields.pixdim).first<4>(), "voxel size");
+  if (header.qform_code > 0) require_usable(header.path, fields.qform, "qform");
+  if (header.sform_code > 0) require_usable(header.path, fields.sform, "sform");
   // ITK 5.2 scales the voxel size of such a file but not its origin.
   if (const int length_unit = header.units & 7; length_unit == 1 || length_unit == 3)
     fail_reading(header.path, std::string("its lengths are in ") +
                                   (length_unit == 1 ? "metres" : "micrometres") +
                                   "; convert it to millimetres");
-  for (int axis = 0; axis < 3; ++axis)
-    header.voxel_size[axis] = load<float>(raw + 80 + 4 * axis, header.swapped);
-  header.qform = qform_of(raw, header.swapped);
+  header.voxel_size = Eigen::Vector3d(fields.pixdim.data() + 1);
+  header.qform = qform_of(fields);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) {
-      const double ras = load<float>(raw + 280 + 16 * row + 4 * column, header.swapped);
+      const double ras = fields.sform[std::size_t(4 * row + column)];
       header.sform(row, column) = row < 2 ? -ras : ras;
     }
 }
@@ -181,7 +159,6 @@ std::uint64_t NiftiHeader::value_count() const {
 NiftiStart read_nifti_start(const std::string& path) {
   NiftiStart start;
   NiftiHeader& header = start.header;
-  const unsigned char* raw = start.bytes.data();
   header.path = path;
   name_files(header);
   size_of_readable_file(header.header_path);
@@ -189,19 +166,19 @@ NiftiStart read_nifti_start(const std::string& path) {
   ByteSource source(path, header.header_path);
   if (source.compressed() && has_extension(path, ".nii"))
     fail_reading(path, "it is compressed (gzip), which its name must say: name it .nii.gz");
-  if (source.read(start.bytes.data(), header_bytes) < header_bytes)
-    fail_reading(path, "it ends within its header or is not a NIfTI file");
-  header.swapped = find_byte_order(path, raw);
-  parse_sizes(header, raw);
-  parse_meaning(header, raw);
-  parse_orientation(header, raw);
+  start.fields = read_nifti_fields(source, path);
+  header.version = start.fields.version;
+  header.swapped = start.fields.swapped;
+  parse_sizes(header, start.fields);
+  parse_meaning(header, start.fields);
+  parse_orientation(header, start.fields);
   return start;
 }
 
 NiftiHeader read_nifti_header(const std::string& path, NiftiColours colours) {
   const NiftiStart start = read_nifti_start(path);
   NiftiHeader header = start.header;
-  parse_storage(header, start.bytes.data());
+  parse_storage(header, start.fields);
   if (header.colour_channels > 1 && colours == NiftiColours::refused)
     fail_reading(path, "its voxels are RGB colours; save a scalar image");
   const std::uint64_t data_bytes = size_of_readable_file(header.data_path);
@@ -225,10 +202,7 @@ void NiftiStream::read(void* target, std::size_t count) {
   const std::size_t present = source_.read(target, count * value_bytes) / value_bytes;
   if (present < count) fail_truncated(header_.path, done_ + present, header_.value_count());
   done_ += count;
-  if (!header_.swapped) return;
-  auto* bytes = static_cast<unsigned char*>(target);
-  for (std::size_t i = 0; i < count * value_bytes; i += value_bytes)
-    std::reverse(bytes + i, bytes + i + value_bytes);
+  if (header_.swapped) reverse_each(static_cast<unsigned char*>(target), count, value_bytes);
 }
 
 void NiftiStream::finish() {

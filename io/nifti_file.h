@@ -1,6 +1,6 @@
-// Private to io: NIfTI-1 files, header and voxels. ITK 5 turns NaN into 0 and
-// does not notice a .nii.gz that ends early, so the voxels do not pass through it; which of sform
-// and qform holds is left to ITK (orientation.h).
+// Private to io: NIfTI files of both versions, header and voxels. ITK 5 turns NaN into 0 and does
+// not notice a .nii.gz that ends early, so the voxels do not pass through it; which of sform and
+// qform holds is left to ITK (orientation.h).
 #pragma once
 
 #include <array>
@@ -13,11 +13,13 @@
 
 #include <freeflow/core/views.h>
 #include <freeflow/io/byte_source.h>
+#include <freeflow/io/nifti_fields.h>
 #include <freeflow/io/stored_type.h>
 
 namespace freeflow {
 
 struct NiftiHeader {
+  int version = 1;
   std::string path;                                       // as the user named the file
   std::string header_path;                                // .nii, .nii.gz or .hdr
   std::string data_path;                                  // the same, or .img or .img.gz
@@ -43,18 +45,18 @@ struct NiftiHeader {
   std::uint64_t value_count() const;
 };
 
-/// The first bytes of a NIfTI-1 file, and of what they say all but the type of the voxels and where
-/// in the file they are: so voxels may be of any kind. Throws IoError when the file is no NIfTI-1
-/// or its sizes, qform or sform are no use.
+/// What stands in a NIfTI file's header, and of what it says all but the type of the voxels and
+/// where in the file they are: so voxels may be of any kind. Throws IoError when the file is no
+/// NIfTI or its sizes, qform or sform are no use.
 struct NiftiStart {
   NiftiHeader header;
-  std::array<unsigned char, 348> bytes;
+  NiftiFields fields;
 };
 NiftiStart read_nifti_start(const std::string& path);
 
 enum class NiftiColours { refused, taken };
 
-/// Throws IoError when the file is no NIfTI-1, when its voxels are not real numbers or when it is
+/// Throws IoError when the file is no NIfTI, when its voxels are not real numbers or when it is
 /// too small for what it declares.
 NiftiHeader read_nifti_header(const std::string& path,
                               NiftiColours colours = NiftiColours::refused);

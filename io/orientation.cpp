@@ -20,13 +20,21 @@ std::string in_mm(double length) {
   return text;
 }
 
-Geometry geometry_of_sform(const NiftiHeader& header) {
+Geometry placed(const NiftiHeader& header, const Eigen::Affine3d& to_world) {
   Geometry geometry;
   geometry.extent = header.extent();
-  geometry.spacing = header.sform.linear().colwise().norm().transpose();
-  geometry.origin = header.sform.translation();
-  geometry.direction = header.sform.linear() * geometry.spacing.cwiseInverse().asDiagonal();
+  geometry.spacing = to_world.linear().colwise().norm().transpose();
+  geometry.origin = to_world.translation();
+  geometry.direction = to_world.linear() * geometry.spacing.cwiseInverse().asDiagonal();
   return geometry;
+}
+
+/// Of NIfTI-2, which ITK 5.2 does not read: by the sform where it is set, as FSL, SPM and nibabel
+/// have it.
+Geometry nifti2_geometry(const NiftiHeader& header) {
+  if (header.sform_code > 0) return placed(header, header.sform);
+  if (header.qform_code > 0) return placed(header, header.qform);
+  return placed(header, Eigen::Affine3d(Eigen::Scaling(header.voxel_size)));
 }
 
 double deviation_from_orthonormal(const Eigen::Matrix3d& direction) {
@@ -61,11 +69,14 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   if (!(header.voxel_size.minCoeff() > 0))
     fail_reading(header.path, "its header declares a voxel size (pixdim) that is not positive");
   Geometry geometry;
-  const std::optional<Geometry> by_itk = itk_geometry(header.header_path, FileFormat::nifti);
+  std::optional<Geometry> by_itk;
+  if (header.version == 1) by_itk = itk_geometry(header.header_path, FileFormat::nifti);
   if (by_itk) {
     geometry = *by_itk;
+  } else if (header.version == 2) {
+    geometry = nifti2_geometry(header);
   } else if (header.sform_code > 0) {
-    geometry = geometry_of_sform(header);
+    geometry = placed(header, header.sform);
   } else {
     fail_reading(header.path, "its qform is no rotation; give it a valid qform or sform");
   }

@@ -37,7 +37,7 @@ struct SeriesLayout {
   bool keeps_gradients(const std::string& path) const;
 };
 
-/// NIfTI-1 is read as it is asked for; the other formats are held in memory.
+/// NIfTI is read as it is asked for; the other formats are held in memory.
 class SeriesReader {
  public:
   /// Throws IoError as read_image does, but takes 4-D images, vectors and colours.

@@ -1,9 +1,8 @@
-"""Files that need nothing but numpy: NIfTI-1 images and displacement fields, ITK's affines (.mat, .tfm, .txt). In ITK's
+"""Files that need nothing but numpy: NIfTI images and displacement fields, ITK's affines (.mat, .tfm, .txt). In ITK's
 convention, as ANTs and FreeFlow's programs write them: LPS millimetres, fixed point to moving point."""
 
 import contextlib
 import io
-import itertools
 import os
 import struct
 import sys
@@ -11,107 +10,10 @@ import zlib
 
 import numpy as np
 
-_TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 256: "i1", 512: "u2", 768: "u4", 1024: "i8", 1280: "u8"}
-_CODES = {np.dtype(t): code for code, t in _TYPES.items()}
+from .nifti_header import CHANNELS, TYPES, NiftiHeader
+
+_CODES = {np.dtype(t): code for code, t in TYPES.items()}
 _VECTOR = 1007
-_CHANNELS = "; freeflow.Image.channels(nibabel.load(...)) makes a list of its volumes"
-
-
-def require_millimetres(unit, whose, error):
-    """unit: NIfTI's code; 0 says nothing."""
-    if unit in (1, 3):
-        raise error(f"{whose} lengths are in {'metres' if unit == 1 else 'micrometres'}; convert it to millimetres")
-
-
-def space_code(sform, qform):
-    """Which world the affine leads to, of the codes of a header whose sform counts first."""
-    return next((int(code) for code in (sform, qform) if code > 0), 1)
-
-
-class _Header:
-    """What a NIfTI-1 header says."""
-
-    def __init__(self, raw, path):
-        if len(raw) < 348:
-            raise OSError(f"cannot read '{path}': it ends within its header or is not a NIfTI file")
-        order = next((o for o in "<>" if struct.unpack(o + "i", raw[:4])[0] == 348), None)
-        if struct.unpack("<i", raw[:4])[0] in (540, 469893120):
-            raise OSError(f"cannot read '{path}': it is NIfTI-2; nibabel.load('{path}') gives an image to use in its place")
-        if order is None or raw[344:347] not in (b"n+1", b"ni1"):
-            raise OSError(f"cannot read '{path}': it is not a NIfTI-1 file")
-        dim = struct.unpack(order + "8h", raw[40:56])
-        if not 1 <= dim[0] <= 7:
-            raise OSError(f"cannot read '{path}': it declares {dim[0]} dimensions")
-        if min(dim[1 : min(dim[0], 3) + 1]) < 1:
-            raise OSError(f"cannot read '{path}': its header declares a size of {' x '.join(map(str, dim[1:4]))} voxels")
-        self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
-        self.intent, datatype = struct.unpack(order + "hh", raw[68:72])
-        self.intent_name = raw[328:344].split(b"\0")[0].decode("latin-1")
-        if datatype not in _TYPES:
-            mend = _CHANNELS if datatype in (128, 2304) else ""  # RGB, RGBA
-            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars{mend}")
-        self.dtype = np.dtype(order + _TYPES[datatype])
-        pixdim = struct.unpack(order + "8f", raw[76:108])
-        offset = struct.unpack(order + "f", raw[108:112])[0]
-        if not 348 <= offset < 2**31:
-            raise OSError(f"cannot read '{path}': its header puts the voxels at byte {offset:g}")
-        self.offset = int(offset)
-        slope, intercept = struct.unpack(order + "2f", raw[112:120])
-        scaled = np.isfinite(slope) and slope != 0
-        self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)
-        require_millimetres(raw[123] & 7, f"cannot read '{path}': its", OSError)
-        qform, sform = struct.unpack(order + "2h", raw[252:256])
-        self.spacing = np.array(pixdim[1:4], np.float64)
-        rows = np.array(struct.unpack(order + "12f", raw[280:328]), np.float64).reshape(3, 4)
-        quaternion = struct.unpack(order + "6f", raw[256:280])
-        self.affine = np.eye(4)
-        self.space_code = space_code(sform, qform)
-        self.shift_mm = 0.0  # of one form from the other
-        with np.errstate(all="ignore"):
-            by_qform = np.column_stack([_rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]), quaternion[3:]])
-            if sform > 0 and qform > 0:
-                self.shift_mm = _largest_shift(rows - by_qform, self.shape[:3])
-        if sform > 0:
-            self.affine[:3] = rows
-        elif qform > 0:
-            self.affine[:3] = by_qform
-        else:
-            self.affine[:3, :3] = np.diag([-1, -1, 1] * self.spacing)  # left, posterior, superior, as ITK reads it
-
-
-    def scaled(self, values):
-        """What the stored values stand for: themselves, or float32."""
-        if (self.slope, self.intercept) == (1, 0):
-            return values
-        return (values * np.float64(self.slope) + np.float64(self.intercept)).astype(np.float32)
-
-    def elsewhere(self, path):
-        """What there is to warn of where its two forms differ, or None."""
-        if not self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
-            return None
-        return (
-            f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as ITK and the programs mostly do, places"
-            f" voxels up to {self.shift_mm:.3g} mm elsewhere"
-        )
-
-
-def _largest_shift(difference, shape):
-    """Of the corners of a grid, by two affines."""
-    corners = np.array(list(itertools.product(*((0, n - 1) for n in shape))))
-    return float(np.linalg.norm(corners @ difference[:, :3].T + difference[:, 3], axis=1).max())
-
-
-def _rotation(bcd):
-    rest = 1.0 - float(np.dot(bcd, bcd))
-    a = 0.0 if rest < 1e-7 else np.sqrt(rest)  # as the programs, and NIfTI's own library, have it
-    a, b, c, d = np.array([a, *bcd]) / np.linalg.norm([a, *bcd])
-    return np.array(
-        [
-            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
-            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
-            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c],
-        ]
-    )
 
 
 def _read(path):
@@ -123,7 +25,7 @@ def _read(path):
             data = _unzipped(data)
         except (zlib.error, EOFError) as error:
             raise OSError(f"cannot read '{path}': its compressed data are damaged or end early ({error})") from error
-    header = _Header(data, path)
+    header = NiftiHeader(data, path)
     count = int(np.prod([int(n) for n in header.shape], dtype=object))
     have = (len(data) - header.offset) // header.dtype.itemsize
     if have < count:
@@ -147,7 +49,7 @@ def read_nifti_image(path):
     """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, space code, a sentence or None)"""
     header, values = _read(path)
     if any(n != 1 for n in header.shape[3:]):
-        raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + _CHANNELS)
+        raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + CHANNELS)
     array = header.scaled(values.reshape(header.shape[:3], order="F"))
     return array, header.affine, header.spacing, header.space_code, header.elsewhere(path)
 

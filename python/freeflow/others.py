@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 
-from . import _arrays, files
+from . import _arrays, files, nifti_header
 
 
 def library_of(given):
@@ -39,10 +39,10 @@ def of_nibabel(given, name, channels=False):
         array = np.moveaxis(array, -1, 0) if array.ndim > 3 else array[np.newaxis]
     keys = set(getattr(given.header, "keys", dict)())
     if "xyzt_units" in keys:
-        files.require_millimetres(int(given.header["xyzt_units"]) & 7, f"{name} is no use: its", ValueError)
+        nifti_header.require_millimetres(int(given.header["xyzt_units"]) & 7, f"{name} is no use: its", ValueError)
     if given.affine is None:
         raise ValueError(f"{name} is a nibabel image without an affine")
-    space_code = files.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
+    space_code = nifti_header.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
     return array, given.affine, given.header.get_zooms()[:3], space_code
 
 

@@ -51,8 +51,20 @@ def swapped(data):
     return bytes(header) + data[352:]
 
 
+def second_version(qform_code=0, sform_code=1):
+    """The same as NIfTI-2."""
+    header = bytearray(544)
+    struct.pack_into("<i8s2h8q", header, 0, 540, b"n+2\0\r\n\x1a\n", 16, 32, 3, *SIZE, 1, 1, 1, 1)
+    struct.pack_into("<8dq2d", header, 104, 1, 2, 2, 2, 1, 1, 1, 1, 544, 1, 0)
+    struct.pack_into("<2i6d12d", header, 344, qform_code, sform_code, 0, 0, 0, 1, 2, 3, 2, 0, 0, 1, 0, 2, 0, 2, 0, 0, 2, 3)
+    struct.pack_into("<i", header, 500, 2)
+    return bytes(header) + voxels(ramp, SIZE)
+
+
 def niftis():
     yield volume()
+    yield second_version()
+    yield second_version(1, 0)
     yield volume(gz=True)
     yield swapped(volume())
     for datatype, letter in ((2, "B"), (4, "h"), (8, "i"), (64, "d"), (256, "b"), (512, "H"), (768, "I"), (1024, "q"), (1280, "Q")):

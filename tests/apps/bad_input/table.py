@@ -195,7 +195,7 @@ CONFIGURATIONS = [
 IMAGES = [
     *((f"{n}.nii", data, words) for n, (data, words) in enumerate((
         (nifti(cut=100), "header"), (nifti(cut=352), "0 of 1728"), (nifti(cut=352 + 400), "100 of 1728"), (b"text\n" * 100, "not a NIfTI"),
-        (nifti(gz=True), "name it .nii.gz"), (nifti(at_0=("i", 349)), "not a NIfTI"), (nifti(at_0=("i", 540)), "NIfTI-2"),
+        (nifti(gz=True), "name it .nii.gz"), (nifti(at_0=("i", 349)), "not a NIfTI"), (nifti(at_0=("i", 540)), "not a NIfTI"),
         (nifti(at_40=("h", 0)), "0 dimensions"), (nifti(at_40=("h", 9)), "9 dimensions"), (nifti(at_42=("h", 0)), "0 x 12 x 12"),
         (nifti(at_42=("h", -5)), "-5 x 12"), (nifti(at_42=("h", 32767)), "1728 of"), (nifti(at_46=("h", 1)), "2-D"),
         (nifti(at_48=("h", 0), at_40=("h", 4)), "no volumes"), (nifti(at_40=("h", 4), at_48=("h", 3)), "1728 of"),

@@ -1,0 +1,118 @@
+"""What the header of a NIfTI file says, of either version (nifti1.h, nifti2.h of the NIfTI Data Format Working Group)."""
+
+import itertools
+import struct
+
+import numpy as np
+
+TYPES = {2: "u1", 4: "i2", 8: "i4", 16: "f4", 64: "f8", 256: "i1", 512: "u2", 768: "u4", 1024: "i8", 1280: "u8"}
+CHANNELS = "; freeflow.Image.channels(nibabel.load(...)) makes a list of its volumes"
+
+# Where a number stands and of what type it is, by the size that begins the header.
+_FIELDS = {
+    348: {"magic": (344, "4s"), "dim": (40, "8h"), "intent": (68, "h"), "datatype": (70, "h"), "pixdim": (76, "8f"), "offset": (108, "f"),
+          "scaling": (112, "2f"), "units": (123, "B"), "codes": (252, "2h"), "qform": (256, "6f"), "sform": (280, "12f"), "name": (328, "16s")},
+    540: {"magic": (4, "4s"), "datatype": (12, "h"), "dim": (16, "8q"), "pixdim": (104, "8d"), "offset": (168, "q"), "scaling": (176, "2d"),
+          "codes": (344, "2i"), "qform": (352, "6d"), "sform": (400, "12d"), "units": (500, "i"), "intent": (504, "i"), "name": (508, "16s")},
+}
+_MAGICS = {348: (b"n+1\0", b"ni1\0"), 540: (b"n+2\0", b"ni2\0")}
+
+
+def require_millimetres(unit, whose, error):
+    """unit: NIfTI's code; 0 says nothing."""
+    if unit in (1, 3):
+        raise error(f"{whose} lengths are in {'metres' if unit == 1 else 'micrometres'}; convert it to millimetres")
+
+
+def space_code(sform, qform):
+    """Which world the affine leads to, of the codes of a header whose sform counts first."""
+    return next((int(code) for code in (sform, qform) if code > 0), 1)
+
+
+class NiftiHeader:
+    """raw: the file from its first byte on, inflated. Errors name the path."""
+
+    def __init__(self, raw, path):
+        size, order = next(((s, o) for s in _FIELDS for o in "<>" if raw[:4] == struct.pack(o + "i", s)), (348, ""))
+        if len(raw) < size:
+            raise OSError(f"cannot read '{path}': it ends within its header or is not a NIfTI file")
+
+        def numbers(name):
+            place, kind = _FIELDS[size][name]
+            return struct.unpack_from(order + kind, raw, place)
+
+        if not order or numbers("magic")[0] not in _MAGICS[size]:
+            raise OSError(f"cannot read '{path}': it is not a NIfTI file")
+        dim = numbers("dim")
+        if not 1 <= dim[0] <= 7:
+            raise OSError(f"cannot read '{path}': it declares {dim[0]} dimensions")
+        if min(dim[1 : min(dim[0], 3) + 1]) < 1:
+            raise OSError(f"cannot read '{path}': its header declares a size of {' x '.join(map(str, dim[1:4]))} voxels")
+        self.shape = [max(1, n) for n in dim[1 : dim[0] + 1]] + [1] * (7 - dim[0])
+        (self.intent,), (datatype,) = numbers("intent"), numbers("datatype")
+        self.intent_name = numbers("name")[0].split(b"\0")[0].decode("latin-1")
+        if datatype not in TYPES:
+            mend = CHANNELS if datatype in (128, 2304) else ""  # RGB, RGBA
+            raise OSError(f"cannot read '{path}': its NIfTI data type {datatype} is not one of real scalars{mend}")
+        self.dtype = np.dtype(order + TYPES[datatype])
+        pixdim = numbers("pixdim")
+        (offset,) = numbers("offset")
+        if not size <= offset < 2**31:
+            raise OSError(f"cannot read '{path}': its header puts the voxels at byte {offset:g}")
+        self.offset = int(offset)
+        slope, intercept = numbers("scaling")
+        scaled = np.isfinite(slope) and slope != 0
+        self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)
+        require_millimetres(numbers("units")[0] & 7, f"cannot read '{path}': its", OSError)
+        qform, sform = numbers("codes")
+        self.spacing = np.array(pixdim[1:4], np.float64)
+        rows = np.array(numbers("sform"), np.float64).reshape(3, 4)
+        quaternion = numbers("qform")
+        self.affine = np.eye(4)
+        self.space_code = space_code(sform, qform)
+        self.shift_mm = 0.0  # of one form from the other
+        with np.errstate(all="ignore"):
+            by_qform = np.column_stack([_rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]), quaternion[3:]])
+            if sform > 0 and qform > 0:
+                self.shift_mm = _largest_shift(rows - by_qform, self.shape[:3])
+        if sform > 0:
+            self.affine[:3] = rows
+        elif qform > 0:
+            self.affine[:3] = by_qform
+        else:
+            self.affine[:3, :3] = np.diag([-1, -1, 1] * self.spacing)  # left, posterior, superior, as ITK reads it
+
+
+    def scaled(self, values):
+        """What the stored values stand for: themselves, or float32."""
+        if (self.slope, self.intercept) == (1, 0):
+            return values
+        return (values * np.float64(self.slope) + np.float64(self.intercept)).astype(np.float32)
+
+    def elsewhere(self, path):
+        """What there is to warn of where its two forms differ, or None."""
+        if not self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
+            return None
+        return (
+            f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as ITK and the programs mostly do, places"
+            f" voxels up to {self.shift_mm:.3g} mm elsewhere"
+        )
+
+
+def _largest_shift(difference, shape):
+    """Of the corners of a grid, by two affines."""
+    corners = np.array(list(itertools.product(*((0, n - 1) for n in shape))))
+    return float(np.linalg.norm(corners @ difference[:, :3].T + difference[:, 3], axis=1).max())
+
+
+def _rotation(bcd):
+    rest = 1.0 - float(np.dot(bcd, bcd))
+    a = 0.0 if rest < 1e-7 else np.sqrt(rest)  # as the programs, and NIfTI's own library, have it
+    a, b, c, d = np.array([a, *bcd]) / np.linalg.norm([a, *bcd])
+    return np.array(
+        [
+            [a * a + b * b - c * c - d * d, 2 * (b * c - a * d), 2 * (b * d + a * c)],
+            [2 * (b * c + a * d), a * a + c * c - b * b - d * d, 2 * (c * d - a * b)],
+            [2 * (b * d - a * c), 2 * (c * d + a * b), a * a + d * d - b * b - c * c],
+        ]
+    )
