@@ -122,6 +122,8 @@ int regtool_invert(int argc, const char* const* argv) {
   const Transform one = to_transform(ctx, file, c.warnings);
   const InverseTransform inverse = invert(ctx, one, interrupt_requested);
   if (one.is_affine()) {
+    require(!moving, "--moving names the grid of a field's inverse, and '" + c.transforms.front() +
+                         "' is an affine; leave it out");
     write_output(c.output, [&](const std::string& path) {
       write_affine(path, inverse.transform.first(), Eigen::Vector3d::Zero());
     });

@@ -224,6 +224,8 @@ TEST_F(Regtool, OneComposedFieldIsTheChain) {
 
 TEST_F(Regtool, InvertsAndMeasuresVolumes) {
   ASSERT_EQ(run(regtool + " invert -t a_0GenericAffine.mat -o inverse.mat").status, 0);
+  expect_refusal(run(regtool + " invert -t a_0GenericAffine.mat --moving m.nii.gz -o no.mat"),
+                 "leave it out");
   const Eigen::Affine3d a = read_affine((folder / "a_0GenericAffine.mat").string());
   const Eigen::Affine3d b = read_affine((folder / "inverse.mat").string());
   EXPECT_TRUE((a * b).isApprox(Eigen::Affine3d::Identity(), 1e-9));
