@@ -98,18 +98,12 @@ class Cohort {
 /// Computes one pair after the other.
 class Worker {
  public:
-  /// threads: what reading takes.
-  Worker(Cohort& cohort, int threads) : cohort_(cohort), threads_(threads), next_(cohort.take()) {
-    begin_reading();
-  }
+  explicit Worker(Cohort& cohort) : cohort_(cohort), next_(cohort.take()) { begin_reading(); }
   /// Until no pair is left, or `pairs` were computed. After Ctrl-C the pair that is being written
   /// ends as it will.
   void work(Context& ctx, std::size_t pairs);
   /// Before it goes on with another context.
-  void change_threads(int threads) {
-    threads_ = threads;
-    kept_.forget();
-  }
+  void forget_images() { kept_.forget(); }
 
  private:
   void begin_reading();
@@ -120,7 +114,6 @@ class Worker {
   void attempt(std::size_t i, const Work& work);
 
   Cohort& cohort_;
-  int threads_;
   KeptImages kept_;
   std::optional<std::size_t> next_, being_written_;
   std::future<bool> reading_;    // of the next pair, whether it is to do
@@ -166,8 +159,7 @@ void Worker::begin_reading() {
   Pair& pair = cohort_.pair(*next_);
   pair.run =
       cohort_.listed(*next_).make(cohort_.options().program + ": " + cohort_.label(*next_), kept_);
-  reading_ = run_beside([&run = *pair.run, most = threads_] {
-    omp_set_num_threads(most);  // a new thread has the environment's number
+  reading_ = run_beside([&run = *pair.run] {
     if (run.made_already()) return false;
     run.read();
     return true;
@@ -297,7 +289,7 @@ void Cohort::work_beside(const Device& device, int threads) {
     } catch (const DeviceError&) {
       return;  // the others do its part
     }
-    Worker(*this, threads).work(*ctx, pairs_.size());
+    Worker(*this).work(*ctx, pairs_.size());
   });
 }
 
@@ -312,7 +304,7 @@ void Cohort::work(Worker& first, Context ctx) {
 
   const int threads = std::max(1, all_threads / together);
   alone_ = false;
-  first.change_threads(threads);
+  first.forget_images();
   ctx = Context(device, threads);
   omp_set_num_threads(threads);
   std::vector<std::jthread> beside;
@@ -330,7 +322,7 @@ void Cohort::work(Worker& first, Context ctx) {
   alone_ = true;
   to_do_.swap(to_do_alone_);
   ctx = Context(device, all_threads);
-  Worker(*this, all_threads).work(ctx, pairs_.size());
+  Worker(*this).work(ctx, pairs_.size());
 }
 
 void Cohort::write_summary() const {
@@ -367,7 +359,7 @@ void Cohort::say_summary() const {
 int Cohort::run() {
   std::future<Context> starting = start_context(options_.device, options_.threads);
   try {
-    Worker first(*this, options_.threads > 0 ? options_.threads : omp_get_max_threads());
+    Worker first(*this);
     Context ctx = starting.get();
     write_summary();  // so that what cannot be written is said before the first pair is computed
     work(first, std::move(ctx));

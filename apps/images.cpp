@@ -1,5 +1,7 @@
 #include <apps/images.h>
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -145,7 +147,8 @@ Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostI
 Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   Inputs inputs;
   const IntensityOptions intensities = intensity_options(o);
-  auto moving = std::async(std::launch::async, [&] {
+  auto moving = std::async(std::launch::async, [&, most = omp_get_max_threads()] {
+    omp_set_num_threads(most);  // a new thread has the environment's number
     inputs.moving = read_channels(o.moving, intensities, read_image);
     if (!o.moving_mask.empty()) inputs.moving_mask = read_image(o.moving_mask);
   });

@@ -1,6 +1,8 @@
 // How many CPU threads a program may start.
 #pragma once
 
+#include <omp.h>
+
 #include <future>
 #include <memory>
 #include <utility>
@@ -10,11 +12,15 @@ namespace freeflow::apps {
 inline constexpr int most_threads = 1024;
 
 /// Runs `work` on another thread, or, where the system starts no more, when its result is asked
-/// for.
+/// for; its OpenMP regions have as many threads as the caller's.
 template <class Work>
 auto run_beside(Work work) {
   // A copy that may be used twice: std::async moves what it is given before it finds no thread.
-  const auto call = [shared = std::make_shared<Work>(std::move(work))] { return (*shared)(); };
+  const auto call = [shared = std::make_shared<Work>(std::move(work)),
+                     most = omp_get_max_threads()] {
+    omp_set_num_threads(most);  // a new thread has the environment's number
+    return (*shared)();
+  };
   return std::async(std::launch::async | std::launch::deferred, call);
 }
 

@@ -1,4 +1,6 @@
 // --pairs of the registration programs and of regtool apply, as a user runs them.
+#include <omp.h>
+
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -7,6 +9,7 @@
 
 #include <apps/cohort.h>
 #include <apps/program.h>
+#include <apps/threads.h>
 #include <freeflow/io/image_file.h>
 
 #include "apps/program_test_support.h"
@@ -74,6 +77,13 @@ const std::string three =
     "# a remark\n"
     "f.nii.gz\tm2.nii.gz\t../out/b_\t\tcenter\r\n"
     "f.nii.gz\tm2.nii.gz\t../out/c_\tmask.nii.gz\t\n";
+
+TEST(RunBeside, HasAsManyThreadsAsTheCaller) {
+  const int before = omp_get_max_threads();
+  omp_set_num_threads(before + 3);
+  EXPECT_EQ(run_beside([] { return omp_get_max_threads(); }).get(), before + 3);
+  omp_set_num_threads(before);
+}
 
 TEST_F(Cohort, GivesTheFilesOfSingleRuns) {
   const std::string mask = " --fixed-mask data/mask.nii.gz ", f = " -f data/f.nii.gz ",
