@@ -207,6 +207,7 @@ void Mind::take_order_of_map(Context& ctx) {
 
 void Mind::evaluate(Context& ctx, FieldView<const float> u, FieldView<float> force, double* cost) {
   take_order_of_map(ctx);
+  force.extent = fixed_extent_;  // which one without data may lack, and residuals stand by
   for_each_voxel(
       ctx, fixed_extent_,
       MindResidualBody{

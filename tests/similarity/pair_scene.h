@@ -70,7 +70,7 @@ inline Evaluated evaluate(Context& ctx, SimilarityMeasure& measure, const PairSc
   Buffer<double> cost(ctx, 3);
   const ContextStatistics before = ctx.statistics();
   measure.evaluate(ctx, u.view(), force.view(), cost.data());
-  measure.evaluate(ctx, u.view(), {nullptr, s.fixed.extent}, cost.data() + 1);
+  measure.evaluate(ctx, u.view(), {}, cost.data() + 1);
   measure.evaluate(ctx, u.view(), again.view(), cost.data() + 2);
   EXPECT_EQ(ctx.statistics().allocations, before.allocations);
   EXPECT_EQ(ctx.statistics().synchronizations, before.synchronizations);
