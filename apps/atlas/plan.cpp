@@ -15,9 +15,11 @@ namespace freeflow::apps {
 
 namespace {
 
-/// Seconds of one iteration of the model on one voxel, timed on a cube that shows something.
-double seconds_per_voxel(Context& ctx, const NonrigidModel& model) {
-  constexpr int side = 64, iterations = 6;
+/// Seconds of one iteration of the model on one voxel, timed on a cube that shows something and is
+/// no larger than the images of so many voxels.
+double seconds_per_voxel(Context& ctx, const NonrigidModel& model, double voxels) {
+  constexpr int iterations = 6;
+  const int side = int(std::clamp(std::cbrt(voxels), 24.0, 64.0));
   Geometry grid;
   grid.extent = {side, side, side};
   std::vector<float> fixed, moving;
@@ -101,9 +103,11 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
   const std::size_t channels = subjects[0].channels.size();
   const double device = double(predict_atlas_bytes(ctx, sizes.largest, sizes.largest, options,
                                                    channels, !subjects[0].mask.empty())),
-               states = 6 * double(sizes.largest.extent.count()) * double(subjects.size()),
+               voxels = double(sizes.largest.extent.count()),
+               states = 6 * voxels * double(subjects.size()),
                work = sizes.voxels * double(channels) * iterations_of(options, kept),
-               seconds = work > 0 ? work * seconds_per_voxel(ctx, options.model) / processes : 0;
+               seconds =
+                   work > 0 ? work * seconds_per_voxel(ctx, options.model, voxels) / processes : 0;
   const int rounds = std::accumulate(options.rounds.begin(), options.rounds.end(), 0);
   const bool transforms = command.transforms || command.jacobians;
   return counted(subjects.size(), "subject", "s") + ", the largest " + describe(sizes.largest) +
