@@ -186,6 +186,7 @@ Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model,
   Eigen::VectorXd p = parameters.start();
   Eigen::Matrix<double, 12, 12> metric = Eigen::Matrix<double, 12, 12>::Zero();
   for (int row = 0; row < 3; ++row) metric.block<4, 4>(4 * row, 4 * row) = xx;
+  constexpr double little = 1e-8;  // of the radius
   for (int step = 0; step < 6; ++step) {
     const Matrix34 slope = parameters.affine(p).matrix().topRows<3>() * xx - yx;
     const Eigen::Matrix<double, 3, 4, Eigen::RowMajor> rows = slope;
@@ -195,7 +196,7 @@ Eigen::Affine3d least_squares(const NormalSums& sums, LinearModel model,
     const Eigen::VectorXd change = least_solution(h, slope_of_p);
     if (!change.allFinite()) return start;
     p -= change;
-    if (change.cwiseAbs().maxCoeff() < 1e-6) break;
+    if (change.cwiseAbs().maxCoeff() < little * radius) break;
   }
   return parameters.affine(p);
 }

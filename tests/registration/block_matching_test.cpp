@@ -319,6 +319,36 @@ TEST(TrimmedFit, HasTheSameBitsWithAnyNumberOfThreads) {
   for (const int threads : {2, 3, 8}) EXPECT_EQ(fitted(threads).matrix(), expected) << threads;
 }
 
+TEST(TrimmedFit, IsTheSameAtAnySize) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> noise(0, 2);
+  const Eigen::Affine3d truth =
+      Eigen::Translation3d(2, -1, 1) * Eigen::AngleAxisd(0.2, Eigen::Vector3d(1, 2, 2) / 3);
+  std::vector<PointMatch> matches;
+  for (int i = 0; i < 1000; ++i) {
+    const int row = i / 10, slice = i / 100;
+    const Eigen::Vector3d x(10 * (i % 10) - 45, 10 * (row % 10) - 45, 10 * slice - 45);
+    matches.push_back(
+        {x, truth * x + Eigen::Vector3d(noise(random), noise(random), noise(random)), 1});
+  }
+  constexpr double small = 0x1p-20;  // mm to nanometres, nearly
+  std::vector<PointMatch> smaller = matches;
+  for (PointMatch& match : smaller) {
+    match.fixed *= small;
+    match.found *= small;
+  }
+  const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+  const Eigen::Vector3d center(3, -4, 5);
+  for (const LinearModel model :
+       {LinearModel::rigid, LinearModel::similarity, LinearModel::scaled, LinearModel::affine}) {
+    const Eigen::Affine3d found = fit_trimmed(matches, model, center, 60, identity, 0.5);
+    const Eigen::Affine3d there =
+        fit_trimmed(smaller, model, small * center, small * 60, identity, 0.5);
+    EXPECT_EQ(there.linear(), found.linear()) << int(model);
+    EXPECT_EQ(there.translation(), small * found.translation()) << int(model);
+  }
+}
+
 TEST(TrimmedFit, LeavesAloneWhatMatchesInAPlaneDoNotTell) {
   // A slab of four slices has one layer of blocks.
   std::mt19937 random(3);
