@@ -97,12 +97,13 @@ void say_what_was_taken(NiftiPlacement& nifti, int version, const Geometry& geom
     nifti.taken = has_qform ? "the qform: the sform is not set" : "the sform: the qform is not set";
   } else if (apart_mm < little) {
     nifti.taken = "qform and sform, which agree";
-  } else if (version == 2) {
-    nifti.taken = "the sform: of NIfTI-2 it counts wherever it is set";
   } else if (largest_shift_mm(geometry.extent, taken, nifti.sform) <
              largest_shift_mm(geometry.extent, taken, nifti.qform)) {
-    nifti.taken =
-        "the sform: by ITK's rule, as it is of code 1 (scanner) or differs little, and unsheared";
+    nifti.taken = version == 2 ? "the sform: of NIfTI-2 it counts wherever it is unsheared"
+                               : "the sform: by ITK's rule, as it is of code 1 (scanner) or "
+                                 "differs little, and unsheared";
+  } else if (version == 2) {
+    nifti.taken = "the qform: the sform is sheared";
   } else {
     nifti.taken = "the qform: by ITK's rule, which takes an sform that differs only if it ";
     nifti.taken += nifti.sform_code != 1 ? "is of code 1 (scanner)"

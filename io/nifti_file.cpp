@@ -133,7 +133,7 @@ void parse_orientation(NiftiHeader& header, const NiftiFields& fields) {
   header.qform = qform_of(fields);
   for (int row = 0; row < 3; ++row)
     for (int column = 0; column < 4; ++column) {
-      const double ras = fields.sform[std::size_t(4 * row + column)];
+      const double ras = fields.sform[4 * std::size_t(row) + std::size_t(column)];
       header.sform(row, column) = row < 2 ? -ras : ras;
     }
 }

@@ -29,16 +29,26 @@ Geometry placed(const NiftiHeader& header, const Eigen::Affine3d& to_world) {
   return geometry;
 }
 
-/// Of NIfTI-2, which ITK 5.2 does not read: by the sform where it is set, as FSL, SPM and nibabel
-/// have it.
-Geometry nifti2_geometry(const NiftiHeader& header) {
-  if (header.sform_code > 0) return placed(header, header.sform);
-  if (header.qform_code > 0) return placed(header, header.qform);
-  return placed(header, Eigen::Affine3d(Eigen::Scaling(header.voxel_size)));
-}
-
 double deviation_from_orthonormal(const Eigen::Matrix3d& direction) {
   return (direction.transpose() * direction - Eigen::Matrix3d::Identity()).cwiseAbs().maxCoeff();
+}
+
+/// Beyond rounding and small errors of a header: 1.15 degrees.
+bool is_sheared(const Eigen::Matrix3d& direction) {
+  return !(deviation_from_orthonormal(direction) < 0.02);
+}
+
+/// Of NIfTI-2, which ITK 5.2 does not read: the sform counts where it is set, as in FSL, SPM and
+/// nibabel, but for one that no grid here can have.
+bool goes_by_qform(const NiftiHeader& header) {
+  return header.qform_code > 0 &&
+         (header.sform_code <= 0 || is_sheared(placed(header, header.sform).direction));
+}
+
+Geometry nifti2_geometry(const NiftiHeader& header) {
+  if (goes_by_qform(header)) return placed(header, header.qform);
+  if (header.sform_code > 0) return placed(header, header.sform);
+  return placed(header, Eigen::Affine3d(Eigen::Scaling(header.voxel_size)));
 }
 
 }  // namespace
@@ -93,7 +103,8 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   const double shift_mm =
       largest_shift_mm(geometry.extent, geometry.index_to_world(), header.sform);
   const bool apart =
-      by_itk && header.sform_code > 0 && !(shift_mm < 0.05 * geometry.spacing.minCoeff());
+      header.sform_code > 0 && (by_itk ? !(shift_mm < 0.05 * geometry.spacing.minCoeff())
+                                       : header.version == 2 && goes_by_qform(header));
   if (header.sform_code > 0 && !apart)
     geometry.space_code = header.sform_code;
   else if (header.qform_code > 0)
@@ -114,11 +125,9 @@ void make_orthonormal(const std::string& path, Geometry& geometry,
     fail_reading(path, "its header declares a voxel size that is not positive");
   if (!geometry.origin.allFinite())
     fail_reading(path, "its header declares an origin that is not finite");
-  // Geometry takes what is orthonormal to 1e-4; 0.02 is an angle of 1.15 degrees, more than any
-  // rounding of a header makes.
-  const double deviation = deviation_from_orthonormal(geometry.direction);
-  if (deviation < 1e-4) return;
-  if (!(deviation < 0.02))
+  // Geometry takes what is orthonormal to 1e-4.
+  if (deviation_from_orthonormal(geometry.direction) < 1e-4) return;
+  if (is_sheared(geometry.direction))
     fail_reading(path,
                  "its axes are not perpendicular (sheared or singular direction matrix); resample "
                  "it onto a grid without shear");

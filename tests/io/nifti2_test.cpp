@@ -122,6 +122,23 @@ TEST(Nifti2, IsPlacedByItsSformWhereTheyDiffer) {
   EXPECT_TRUE(read_image_header(folder / "both.nii").nifti->taken.starts_with("the sform"));
 }
 
+TEST(Nifti2, IsPlacedByItsQformWhereTheSformIsSheared) {
+  const TemporaryFolder folder;
+  std::string bytes = header({.sform_code = 4, .qform_code = 2}) + counted(24);
+  put_at(bytes, 400, 0.5);  // the first of srow_x
+  write_bytes(folder / "sheared.nii", bytes);
+  expect_counted(folder / "sheared.nii", 1e-6);
+  const HostImage image = read_image(folder / "sheared.nii");
+  EXPECT_EQ(image.geometry.space_code, 2);
+  ASSERT_EQ(image.warnings.size(), 1u);
+  EXPECT_NE(image.warnings[0].find("takes the qform"), std::string::npos) << image.warnings[0];
+  EXPECT_TRUE(read_image_header(folder / "sheared.nii").nifti->taken.starts_with("the qform"));
+  bytes = header() + counted(24);
+  put_at(bytes, 400, 0.5);
+  write_bytes(folder / "alone.nii", bytes);
+  expect_io_error([&] { read_image(folder / "alone.nii"); }, {"not perpendicular"});
+}
+
 TEST(Nifti2, OfNeitherFormLiesAtTheOrigin) {
   const TemporaryFolder folder;
   write_bytes(folder / "none.nii", header({.sform_code = 0}) + counted(24));
