@@ -43,6 +43,7 @@ class NiftiHeader:
 
         if not order or numbers("magic")[0] not in _MAGICS[size]:
             raise OSError(f"cannot read '{path}': it is not a NIfTI file")
+        self.version = 1 if size == 348 else 2
         dim = numbers("dim")
         if not 1 <= dim[0] <= 7:
             raise OSError(f"cannot read '{path}': it declares {dim[0]} dimensions")
@@ -93,8 +94,9 @@ class NiftiHeader:
         """What there is to warn of where its two forms differ, or None."""
         if not self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
             return None
+        others = "ITK and the programs mostly do" if self.version == 1 else "ITK mostly does"
         return (
-            f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as ITK and the programs mostly do, places"
+            f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as {others}, places"
             f" voxels up to {self.shift_mm:.3g} mm elsewhere"
         )
 
