@@ -30,6 +30,7 @@ HostField read_nifti_field(const std::string& path) {
     fail_reading(path, "it is named \"Mapping\", which is SPM's; read it as TransformFormat::spm");
   require_volume(path, header.extent());
   HostField field;
+  require_millimetres(header);
   field.geometry = nifti_geometry(header, field.warnings);
   field.planes = read_nifti_values(header);  // NIfTI keeps the components apart, as we do
   return field;

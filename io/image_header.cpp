@@ -85,8 +85,8 @@ double shear_degrees(const Eigen::Affine3d& to_world) {
 
 constexpr double visible_shear_degrees = 0.06;  // what make_orthonormal repairs begins there
 
-/// Of NIfTI-1 ITK's rule (NiftiImageIO, ITK 5.1 and later), read off what it did.
-void say_what_was_taken(NiftiPlacement& nifti, int version, const Geometry& geometry,
+/// ITK's rule (NiftiImageIO, ITK 5.1 and later) read off what it did.
+void say_what_was_taken(NiftiPlacement& nifti, bool by_itk, const Geometry& geometry,
                         double apart_mm) {
   const double little = 0.05 * geometry.spacing.minCoeff();
   const bool has_qform = nifti.qform_code > 0, has_sform = nifti.sform_code > 0;
@@ -99,10 +99,11 @@ void say_what_was_taken(NiftiPlacement& nifti, int version, const Geometry& geom
     nifti.taken = "qform and sform, which agree";
   } else if (largest_shift_mm(geometry.extent, taken, nifti.sform) <
              largest_shift_mm(geometry.extent, taken, nifti.qform)) {
-    nifti.taken = version == 2 ? "the sform: of NIfTI-2 it counts wherever it is unsheared"
-                               : "the sform: by ITK's rule, as it is of code 1 (scanner) or "
-                                 "differs little, and unsheared";
-  } else if (version == 2) {
+    nifti.taken = by_itk ? "the sform: by ITK's rule, as it is of code 1 (scanner) or differs "
+                           "little, and unsheared"
+                         : "the sform: beyond NIfTI-1 in millimetres it counts wherever it is "
+                           "unsheared";
+  } else if (!by_itk) {
     nifti.taken = "the qform: the sform is sheared";
   } else {
     nifti.taken = "the qform: by ITK's rule, which takes an sform that differs only if it ";
@@ -154,7 +155,7 @@ ImageHeader read_nifti(const std::string& path) {
     if (header.stored_type.starts_with(unknown_type))  // of which niftilib has lines of its own
       fail_reading(path, "its " + header.stored_type + " is not supported");
     header.geometry = nifti_geometry(start.header, header.warnings);
-    say_what_was_taken(nifti, start.fields.version, *header.geometry, apart_mm);
+    say_what_was_taken(nifti, placed_by_itk(start.header), *header.geometry, apart_mm);
   } catch (const IoError& e) {
     header.refusal = e.what();
   }

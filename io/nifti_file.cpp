@@ -118,17 +118,25 @@ Eigen::Affine3d qform_of(const NiftiFields& fields) {
   return Eigen::Scaling(Eigen::Vector3d(-1, -1, 1)) * ras;
 }
 
-void parse_orientation(NiftiHeader& header, const NiftiFields& fields) {
+double mm_per_unit(int xyzt_units) {
+  const int of_length = xyzt_units & 7;
+  return of_length == 1 ? 1e3 : of_length == 3 ? 1e-3 : 1;  // metres, micrometres
+}
+
+void scale(std::span<double> lengths, double factor) {
+  for (double& length : lengths) length *= factor;
+}
+
+void parse_orientation(NiftiHeader& header, NiftiFields fields) {
+  header.mm_per_unit = mm_per_unit(header.units);
+  scale(std::span(fields.pixdim).subspan<1, 3>(), header.mm_per_unit);
+  scale(std::span(fields.qform).last<3>(), header.mm_per_unit);
+  scale(fields.sform, header.mm_per_unit);
   header.qform_code = fields.qform_code;
   header.sform_code = fields.sform_code;
   require_usable(header.path, std::span(fields.pixdim).first<4>(), "voxel size");
   if (header.qform_code > 0) require_usable(header.path, fields.qform, "qform");
   if (header.sform_code > 0) require_usable(header.path, fields.sform, "sform");
-  // ITK 5.2 scales the voxel size of such a file but not its origin.
-  if (const int length_unit = header.units & 7; length_unit == 1 || length_unit == 3)
-    fail_reading(header.path, std::string("its lengths are in ") +
-                                  (length_unit == 1 ? "metres" : "micrometres") +
-                                  "; convert it to millimetres");
   header.voxel_size = Eigen::Vector3d(fields.pixdim.data() + 1);
   header.qform = qform_of(fields);
   for (int row = 0; row < 3; ++row)
@@ -149,6 +157,10 @@ void convert(const unsigned char* bytes, std::size_t count, const NiftiHeader& h
 }
 
 }  // namespace
+
+const char* NiftiHeader::length_unit() const {
+  return mm_per_unit > 1 ? "metres" : mm_per_unit < 1 ? "micrometres" : "millimetres";
+}
 
 std::uint64_t NiftiHeader::value_count() const {
   auto count = std::uint64_t(colour_channels);
@@ -190,6 +202,12 @@ NiftiHeader read_nifti_header(const std::string& path, NiftiColours colours) {
   check_size(path, header.value_count(), bytes_of(header.stored_type), data_bytes - skipped,
              compressed);
   return header;
+}
+
+void require_millimetres(const NiftiHeader& header) {
+  if (header.mm_per_unit != 1)
+    fail_reading(header.path, std::string("its lengths are in ") + header.length_unit() +
+                                  "; convert it to millimetres, its vectors as well");
 }
 
 NiftiStream::NiftiStream(const NiftiHeader& header)

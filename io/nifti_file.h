@@ -32,14 +32,16 @@ struct NiftiHeader {
   std::array<float, 3> intent_p{};
   std::string intent_name;
   std::array<float, 4> step{};                          // of the dimensions after x, y, z
-  unsigned char units = 2;                              // of lengths and times
+  unsigned char units = 2;                              // of lengths and times, as they stand there
+  double mm_per_unit = 1;                               // of length; below all is in millimetres
   int qform_code = 0, sform_code = 0;                   // where 0, the matrix says nothing
   Eigen::Affine3d qform = Eigen::Affine3d::Identity();  // voxel index to LPS millimetres
   Eigen::Affine3d sform = Eigen::Affine3d::Identity();
-  Eigen::Vector3d voxel_size = Eigen::Vector3d::Ones();  // pixdim, as it stands there
+  Eigen::Vector3d voxel_size = Eigen::Vector3d::Ones();  // pixdim, whatever its signs
   std::uint64_t data_offset = 0;
   bool swapped = false;  // the other byte order
 
+  const char* length_unit() const;
   Extent extent() const { return {int(size[0]), int(size[1]), int(size[2])}; }
   /// Number of values: voxels times volumes times components times channels.
   std::uint64_t value_count() const;
@@ -60,6 +62,9 @@ enum class NiftiColours { refused, taken };
 /// too small for what it declares.
 NiftiHeader read_nifti_header(const std::string& path,
                               NiftiColours colours = NiftiColours::refused);
+
+/// For what holds lengths among its values, too. Throws IoError where they are in another unit.
+void require_millimetres(const NiftiHeader& header);
 
 /// The values one after the other, as they are stored but in this machine's byte order.
 class NiftiStream {

@@ -38,20 +38,24 @@ bool is_sheared(const Eigen::Matrix3d& direction) {
   return !(deviation_from_orthonormal(direction) < 0.02);
 }
 
-/// Of NIfTI-2, which ITK 5.2 does not read: the sform counts where it is set, as in FSL, SPM and
-/// nibabel, but for one that no grid here can have.
+/// Of what ITK does not place: the sform counts where it is set, as in FSL, SPM and nibabel, but
+/// for one that no grid here can have.
 bool goes_by_qform(const NiftiHeader& header) {
   return header.qform_code > 0 &&
          (header.sform_code <= 0 || is_sheared(placed(header, header.sform).direction));
 }
 
-Geometry nifti2_geometry(const NiftiHeader& header) {
+Geometry geometry_of(const NiftiHeader& header) {
   if (goes_by_qform(header)) return placed(header, header.qform);
   if (header.sform_code > 0) return placed(header, header.sform);
   return placed(header, Eigen::Affine3d(Eigen::Scaling(header.voxel_size)));
 }
 
 }  // namespace
+
+bool placed_by_itk(const NiftiHeader& header) {
+  return header.version == 1 && header.mm_per_unit == 1;
+}
 
 double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
   double largest = 0;  // at a corner, as both are affine
@@ -80,11 +84,11 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
     fail_reading(header.path, "its header declares a voxel size (pixdim) that is not positive");
   Geometry geometry;
   std::optional<Geometry> by_itk;
-  if (header.version == 1) by_itk = itk_geometry(header.header_path, FileFormat::nifti);
+  if (placed_by_itk(header)) by_itk = itk_geometry(header.header_path, FileFormat::nifti);
   if (by_itk) {
     geometry = *by_itk;
-  } else if (header.version == 2) {
-    geometry = nifti2_geometry(header);
+  } else if (!placed_by_itk(header)) {
+    geometry = geometry_of(header);
   } else if (header.sform_code > 0) {
     geometry = placed(header, header.sform);
   } else {
@@ -93,6 +97,10 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
   geometry.extent = header.extent();
   make_orthonormal(header.path, geometry, warnings);
 
+  if (header.mm_per_unit != 1)
+    warnings.push_back("'" + header.path + "': its lengths are in " + header.length_unit() +
+                       " and were converted to millimetres; programs that pass over the unit, and "
+                       "their transforms, have the numbers as they stand");
   if (header.sform_code <= 0 && header.qform_code <= 0) {
     geometry.space_code = 0;
     warnings.push_back("'" + header.path +
@@ -104,7 +112,7 @@ Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& war
       largest_shift_mm(geometry.extent, geometry.index_to_world(), header.sform);
   const bool apart =
       header.sform_code > 0 && (by_itk ? !(shift_mm < 0.05 * geometry.spacing.minCoeff())
-                                       : header.version == 2 && goes_by_qform(header));
+                                       : !placed_by_itk(header) && goes_by_qform(header));
   if (header.sform_code > 0 && !apart)
     geometry.space_code = header.sform_code;
   else if (header.qform_code > 0)

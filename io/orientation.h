@@ -12,10 +12,15 @@ namespace freeflow {
 /// Millimetres between the places that two maps give the same voxel, at its largest over the grid.
 double largest_shift_mm(const Extent& extent, const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
-/// The grid of a NIfTI file: of NIfTI-1 by ITK's rule for sform and qform, where an sform that ITK
-/// refuses is taken as it stands; of NIfTI-2 by the sform, a sheared one beside a qform by that.
-/// Warns when another program that prefers the sform would place the voxels elsewhere, else when
-/// the sform's axes are not as long as the voxels, and when the file declares no orientation.
+/// ITK 5.2 reads no NIfTI-2, and of lengths in another unit it scales the voxels but not the
+/// origin.
+bool placed_by_itk(const NiftiHeader& header);
+
+/// The grid of a NIfTI file: where ITK places it, by its rule for sform and qform, and an sform
+/// that it refuses as it stands; else by the sform, a sheared one beside a qform by that. Warns of
+/// lengths in another unit, which are converted. Warns when another program that prefers the sform
+/// would place the voxels elsewhere, else when the sform's axes are not as long as the voxels, and
+/// when the file declares no orientation.
 Geometry nifti_geometry(const NiftiHeader& header, std::vector<std::string>& warnings);
 
 /// Of an sform whose axes are not as long as the voxels are said to be.

@@ -75,7 +75,7 @@ class HeldSource : public SeriesReader::Source {
   std::size_t done_ = 0;
 };
 
-constexpr unsigned char in_mm = 2, in_seconds = 8;  // NIfTI's xyzt_units
+constexpr unsigned char of_length = 7, in_mm = 2, in_seconds = 8;  // NIfTI's xyzt_units
 
 /// Where the header has no step, or it is none of time, as it stands there.
 double seconds(double step, unsigned char units) {
@@ -104,6 +104,7 @@ std::unique_ptr<SeriesReader::Source> open_nifti(const std::string& path, Series
   nifti->intent_name = header.intent_name;
   nifti->step = header.step;
   nifti->units = header.units;
+  if (header.mm_per_unit != 1) nifti->units = (header.units & ~of_length) | in_mm;
   layout.nifti = nifti;
   layout.step = seconds(header.step[0], header.units);
   return std::make_unique<NiftiSource>(header);

@@ -139,7 +139,8 @@ HostTransform read_coefficients(const std::string& path, const VectorNifti& file
                                "its coefficients are evaluated on the fixed image's grid");
   const Geometry& moving = need(context.moving, path, "moving", moving_frame);
   require_reference(path, file, fixed);
-  std::array<double, 3> knots = file.pixdim;
+  std::array<double, 3> knots{};
+  Eigen::Vector3d::Map(knots.data()) = file.header.voxel_size;
   for (const double spacing : knots)
     if (!(spacing >= 1 && spacing < 1e4))
       fail_reading(path, "its knot spacing is no number of voxels");

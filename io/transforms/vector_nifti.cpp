@@ -14,7 +14,6 @@ namespace freeflow {
 
 namespace {
 
-constexpr std::size_t header_bytes = 348;
 constexpr int afni_extension = 4;
 
 }  // namespace
@@ -23,11 +22,14 @@ Geometry vector_grid(const VectorNifti& file, std::vector<std::string>& warnings
   const NiftiHeader& header = file.header;
   Geometry grid;
   grid.extent = header.extent();
+  grid.space_code = header.sform_code > 0   ? header.sform_code
+                    : header.qform_code > 0 ? header.qform_code
+                                            : 0;
   if (header.sform_code <= 0 && header.qform_code <= 0) {
     warnings.push_back("'" + header.path +
                        "' has neither sform nor qform: its axes are taken as left, posterior, "
                        "superior from origin 0");
-    grid.spacing = {file.pixdim[0], file.pixdim[1], file.pixdim[2]};
+    grid.spacing = header.voxel_size;
   } else {
     const Eigen::Affine3d& to_world = header.sform_code > 0 ? header.sform : header.qform;
     grid.spacing = to_world.linear().colwise().norm().transpose();
@@ -54,16 +56,15 @@ bool is_nifti(const std::string& path) {
 VectorNifti read_vector_header(const std::string& path) {
   VectorNifti file;
   file.header = read_nifti_header(path);
-  unsigned char raw[header_bytes + 12] = {};  // and the first extension: size, code
-  if (ByteSource(path, file.header.header_path).read(raw, sizeof raw) < header_bytes)
-    fail_reading(path, "it ends within its header");
-  const bool swapped = file.header.swapped;
-  for (std::size_t i = 0; i < 3; ++i) {
-    file.pixdim[i] = load<float>(raw + 80 + 4 * i, swapped);
-    file.qform_offset[i] = load<float>(raw + 268 + 4 * i, swapped);
-  }
-  file.by_afni = raw[header_bytes] != 0 &&
-                 load<std::int32_t>(raw + header_bytes + 8, swapped) == afni_extension;
+  const Eigen::Vector3d lps = file.header.qform.translation();
+  file.qform_offset = {-lps[0], -lps[1], lps[2]};
+  // After the header: whether there are extensions, and of the first its size and code.
+  const std::size_t header_bytes = file.header.version == 1 ? 348 : 540;
+  std::vector<unsigned char> raw(header_bytes + 12);
+  ByteSource(path, file.header.header_path).read(raw.data(), raw.size());
+  const unsigned char* const extension = raw.data() + header_bytes;
+  file.by_afni =
+      extension[0] != 0 && load<std::int32_t>(extension + 8, file.header.swapped) == afni_extension;
   return file;
 }
 
@@ -72,6 +73,7 @@ VectorNifti require_vectors(const std::string& path) {
   if (!file.four_dimensional() && !file.five_dimensional())
     fail_reading(path, "it is no field of 3-vectors (x, y, z, 3 or x, y, z, 1, 3)");
   require_volume(path, file.header.extent());
+  require_millimetres(file.header);
   return file;
 }
 

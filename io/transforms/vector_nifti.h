@@ -1,4 +1,4 @@
-// Private to io/transforms: NIfTI-1 files of 3-vectors beyond ITK's displacement fields: the header
+// Private to io/transforms: NIfTI files of 3-vectors beyond ITK's displacement fields: the header
 // fields that foreign formats use for purposes of their own, and a writer that sets them.
 #pragma once
 
@@ -13,17 +13,17 @@ namespace freeflow {
 
 struct VectorNifti {
   NiftiHeader header;
-  std::array<double, 3> pixdim{}, qform_offset{};
-  bool by_afni = false;  // carries an extension of AFNI's
+  std::array<double, 3> qform_offset{};  // as it stands there
+  bool by_afni = false;                  // carries an extension of AFNI's
 
   /// (x, y, z, 1, 3), or (x, y, z, 3).
   bool five_dimensional() const { return header.size[3] == 1 && header.size[4] == 3; }
   bool four_dimensional() const { return header.size[3] == 3 && header.size[4] == 1; }
 };
 
-/// Throws IoError when the file is no NIfTI-1 (read_nifti_header).
+/// Throws IoError when the file is no NIfTI (read_nifti_header).
 VectorNifti read_vector_header(const std::string& path);
-/// The same for what must be 3-vectors on a volume. Throws IoError.
+/// The same for what must be 3-vectors on a volume, in millimetres. Throws IoError.
 VectorNifti require_vectors(const std::string& path);
 
 /// The grid by the rule of the programs that write such files (FSL, NiftyReg, SPM, nibabel): the

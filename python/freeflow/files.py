@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 
-from .nifti_header import CHANNELS, TYPES, NiftiHeader
+from .nifti_header import CHANNELS, TYPES, NiftiHeader, length_unit
 
 _CODES = {np.dtype(t): code for code, t in TYPES.items()}
 _VECTOR = 1007
@@ -46,12 +46,12 @@ def _unzipped(data):
 
 
 def read_nifti_image(path):
-    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, space code, a sentence or None)"""
+    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, space code, warnings)"""
     header, values = _read(path)
     if any(n != 1 for n in header.shape[3:]):
         raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + CHANNELS)
     array = header.scaled(values.reshape(header.shape[:3], order="F"))
-    return array, header.affine, header.spacing, header.space_code, header.elsewhere(path)
+    return array, header.affine, header.spacing, header.space_code, header.warnings(path)
 
 
 def _header_bytes(shape, dtype, placement, intent):
@@ -149,8 +149,11 @@ def write_nifti_field(path, planes_mm_lps, placement):
 
 
 def read_nifti_field(path):
-    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size, space code, a sentence or None)"""
+    """(planes of shape (3, k, j, i) in LPS millimetres, affine_ras, voxel size, space code, warnings)"""
     header, values = _read(path)
+    if header.mm_per_unit != 1:
+        unit = length_unit(header.mm_per_unit)
+        raise OSError(f"cannot read '{path}': its lengths are in {unit}; convert it to millimetres, its vectors as well")
     if header.shape[3:5] != [1, 3] or header.intent != _VECTOR:
         raise OSError(f"cannot read '{path}': it is not a displacement field (x, y, z, 1, 3 with intent 1007)")
     if header.intent_name.startswith("NREG"):
@@ -161,7 +164,7 @@ def read_nifti_field(path):
     planes = np.ascontiguousarray(header.scaled(values).reshape(3, k, j, i), np.float32)
     if _looks_like_positions(planes, header.affine):
         _refuse_field(path, "its vectors are positions, as SPM writes them, not displacements", "spm")
-    return planes, header.affine, header.spacing, header.space_code, header.elsewhere(path)
+    return planes, header.affine, header.spacing, header.space_code, header.warnings(path)
 
 
 def _refuse_field(path, what, program):

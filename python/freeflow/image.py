@@ -118,9 +118,9 @@ class Image:
         """NIfTI (.nii, .nii.gz), and by SimpleITK or nibabel, where they are installed, what these read."""
         path = os.fspath(path)
         if path.lower().endswith((".nii", ".nii.gz")):
-            array, affine, spacing, space_code, elsewhere = files.read_nifti_image(path)
-            if elsewhere:
-                warnings.warn(elsewhere, stacklevel=2)
+            array, affine, spacing, space_code, said = files.read_nifti_image(path)
+            for sentence in said:
+                warnings.warn(sentence, stacklevel=2)
             image = cls._of_affine(array, affine, os.path.basename(path), spacing, space_code)
         else:
             image = cls.of(files.read_by_others(path))

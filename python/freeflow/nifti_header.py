@@ -18,10 +18,23 @@ _FIELDS = {
 _MAGICS = {348: (b"n+1\0", b"ni1\0"), 540: (b"n+2\0", b"ni2\0")}
 
 
-def require_millimetres(unit, whose, error):
-    """unit: NIfTI's code; 0 says nothing."""
-    if unit in (1, 3):
-        raise error(f"{whose} lengths are in {'metres' if unit == 1 else 'micrometres'}; convert it to millimetres")
+def mm_per_unit(xyzt_units):
+    """Of lengths, by NIfTI's code, where 0 says nothing."""
+    return {1: 1e3, 3: 1e-3}.get(int(xyzt_units) & 7, 1)
+
+
+def length_unit(mm_per_unit):
+    return "metres" if mm_per_unit > 1 else "micrometres"
+
+
+def said_of_unit(name, mm_per_unit):
+    """What there is to warn of lengths that were converted, in a list."""
+    if mm_per_unit == 1:
+        return []
+    return [
+        f"'{name}': its lengths are in {length_unit(mm_per_unit)} and were converted to millimetres; programs that pass over the"
+        " unit, and their transforms, have the numbers as they stand"
+    ]
 
 
 def space_code(sform, qform):
@@ -64,16 +77,17 @@ class NiftiHeader:
         slope, intercept = numbers("scaling")
         scaled = np.isfinite(slope) and slope != 0
         self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)
-        require_millimetres(numbers("units")[0] & 7, f"cannot read '{path}': its", OSError)
+        self.mm_per_unit = mm_per_unit(numbers("units")[0])
         qform, sform = numbers("codes")
-        self.spacing = np.array(pixdim[1:4], np.float64)
-        rows = np.array(numbers("sform"), np.float64).reshape(3, 4)
+        self.spacing = np.array(pixdim[1:4], np.float64) * self.mm_per_unit
+        rows = np.array(numbers("sform"), np.float64).reshape(3, 4) * self.mm_per_unit
         quaternion = numbers("qform")
         self.affine = np.eye(4)
         self.space_code = space_code(sform, qform)
         self.shift_mm = 0.0  # of one form from the other
         with np.errstate(all="ignore"):
-            by_qform = np.column_stack([_rotation(quaternion[:3]) * (self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]), quaternion[3:]])
+            voxels = self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]
+            by_qform = np.column_stack([_rotation(quaternion[:3]) * voxels, np.multiply(quaternion[3:], self.mm_per_unit)])
             if sform > 0 and qform > 0:
                 self.shift_mm = _largest_shift(rows - by_qform, self.shape[:3])
         if sform > 0:
@@ -90,15 +104,16 @@ class NiftiHeader:
             return values
         return (values * np.float64(self.slope) + np.float64(self.intercept)).astype(np.float32)
 
-    def elsewhere(self, path):
-        """What there is to warn of where its two forms differ, or None."""
-        if not self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
-            return None
-        others = "ITK and the programs mostly do" if self.version == 1 else "ITK mostly does"
-        return (
-            f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as {others}, places"
-            f" voxels up to {self.shift_mm:.3g} mm elsewhere"
-        )
+    def warnings(self, path):
+        """Sentences on where it lies: of a unit that was converted, and of two forms that differ."""
+        said = said_of_unit(path, self.mm_per_unit)
+        if self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
+            others = "ITK and the programs mostly do" if (self.version, self.mm_per_unit) == (1, 1) else "ITK mostly does"
+            said.append(
+                f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as {others}, places"
+                f" voxels up to {self.shift_mm:.3g} mm elsewhere"
+            )
+        return said
 
 
 def _largest_shift(difference, shape):

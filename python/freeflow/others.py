@@ -1,6 +1,7 @@
 """Images of other libraries, which are not imported: their voxels, where they lie if that can be, and their place."""
 
 import sys
+import warnings
 
 import numpy as np
 
@@ -38,12 +39,15 @@ def of_nibabel(given, name, channels=False):
     if channels:
         array = np.moveaxis(array, -1, 0) if array.ndim > 3 else array[np.newaxis]
     keys = set(getattr(given.header, "keys", dict)())
-    if "xyzt_units" in keys:
-        nifti_header.require_millimetres(int(given.header["xyzt_units"]) & 7, f"{name} is no use: its", ValueError)
     if given.affine is None:
         raise ValueError(f"{name} is a nibabel image without an affine")
     space_code = nifti_header.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
-    return array, given.affine, given.header.get_zooms()[:3], space_code
+    mm_per_unit = nifti_header.mm_per_unit(given.header["xyzt_units"]) if "xyzt_units" in keys else 1
+    for sentence in nifti_header.said_of_unit(name, mm_per_unit):
+        warnings.warn(sentence, stacklevel=5)
+    affine = np.array(given.affine, np.float64)
+    affine[:3] *= mm_per_unit
+    return array, affine, np.multiply(given.header.get_zooms()[:3], mm_per_unit), space_code
 
 
 def of_tensor(given, library, name, channels=False):

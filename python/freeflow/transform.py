@@ -99,9 +99,9 @@ class Transform:
             raise ValueError(
                 f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
             )
-        planes, affine, spacing, space_code, elsewhere = files.read_nifti_field(path)
-        if elsewhere:
-            warnings.warn(elsewhere, stacklevel=3)
+        planes, affine, spacing, space_code, said = files.read_nifti_field(path)
+        for sentence in said:
+            warnings.warn(sentence, stacklevel=3)
         where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, os.path.basename(path), spacing, space_code)
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 

@@ -186,8 +186,6 @@ def changed_header(path, layout, at, *values):
 @pytest.mark.parametrize(
     "layout, at, value, words",
     [
-        ("<B", 123, 3, "its lengths are in micrometres; convert it to millimetres"),
-        ("<B", 123, 1, "its lengths are in metres"),
         ("<h", 42, -3, "declares a size of -3 x 14 x 10 voxels"),
         ("<h", 40, 9, "declares 9 dimensions"),
         ("<f", 108, np.nan, "puts the voxels at byte nan"),
@@ -207,12 +205,33 @@ def test_a_scale_that_is_no_number_is_none(tmp_path, slope, intercept):
     assert np.array_equal(image.numpy(), GOOD.astype(np.int16)) and image.array.dtype == np.int16
 
 
-def test_an_image_of_nibabel_in_other_units_is_refused():
+@pytest.mark.parametrize("unit, code, factor", [("meter", 1, 1e-3), ("micron", 3, 1e3)])
+def test_lengths_in_another_unit_are_converted(tmp_path, unit, code, factor):
     nibabel = pytest.importorskip("nibabel")
-    image = nibabel.Nifti1Image(GOOD, AFFINE)
-    image.header.set_xyzt_units("micron")
-    with pytest.raises(ValueError, match="image is no use: its lengths are in micrometres"):
-        freeflow.Image.of(image)
+    affine = np.diag([factor, factor, factor, 1]) @ AFFINE
+    image = nibabel.Nifti1Image(GOOD, affine)
+    image.header.set_xyzt_units(unit)
+    image.set_qform(affine, 1)
+    nibabel.save(image, tmp_path / "both.nii")
+    image.set_sform(None, 0)
+    nibabel.save(image, tmp_path / "qform.nii")
+    image.set_sform(affine, 1)
+    for given in (tmp_path / "both.nii", tmp_path / "qform.nii", image):
+        with pytest.warns(UserWarning, match="its lengths are in m.*etres and were converted to millimetres"):
+            read = freeflow.Image.of(given)
+        assert np.allclose(read.affine_ras, AFFINE, rtol=1e-5, atol=1e-5)
+        assert np.allclose(read.spacing_mm, np.linalg.norm(AFFINE[:3, :3], axis=0), rtol=1e-6)
+    assert nibabel.load(tmp_path / "both.nii").header["xyzt_units"] == code
+
+
+def test_a_field_in_another_unit_is_refused(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    field = nibabel.Nifti1Image(np.zeros((4, 5, 6, 1, 3), np.float32), np.eye(4))
+    field.header.set_intent("vector")
+    field.header.set_xyzt_units("micron")
+    nibabel.save(field, tmp_path / "field.nii.gz")
+    with pytest.raises(OSError, match="its lengths are in micrometres; convert it to millimetres, its vectors as well"):
+        freeflow.Transform.read(tmp_path / "field.nii.gz")
 
 
 def test_files_of_several_volumes_name_the_way(tmp_path):

@@ -7,6 +7,7 @@
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/image_header.h>
+#include <freeflow/io/transforms/vector_nifti.h>
 
 #include "io_test_support.h"
 #include "support/python.h"
@@ -166,6 +167,29 @@ TEST(Nifti2, HoldsDisplacementFields) {
     EXPECT_NEAR(field.planes[24 * axis + 5], voxels[axis], 1e-5) << axis;
 }
 
+/// What foreign fields keep in the header for purposes of their own.
+TEST(Nifti2, AVectorFilesHeaderIsReadFromItsPlaces) {
+  const TemporaryFolder folder;
+  for (const bool swapped : {false, true}) {
+    std::string bytes = header({.swapped = swapped, .components = 3, .sform_code = 0});
+    bytes[header_size] = 1;
+    const std::int32_t extension[] = {16, 4};  // of AFNI
+    for (std::size_t i = 0; i < 2; ++i) {
+      std::string number(4, '\0');
+      put_at(number, 0, extension[i]);
+      if (swapped) std::ranges::reverse(number);
+      bytes += number;
+    }
+    bytes.resize(header_size + 4 + 16);
+    write_bytes(folder / "field.nii", bytes + counted(72, swapped));
+    const VectorNifti file = read_vector_header(folder / "field.nii");
+    EXPECT_EQ(file.qform_offset, (std::array<double, 3>{10, -20, 30}));
+    EXPECT_TRUE(file.by_afni);
+    std::vector<std::string> warnings;
+    EXPECT_EQ(vector_grid(file, warnings).spacing, Eigen::Vector3d(1, 2, 3));
+  }
+}
+
 TEST(Nifti2, WhatItDeclaresIsNotBelieved) {
   const TemporaryFolder folder;
   constexpr std::int64_t huge = std::numeric_limits<std::int64_t>::max();
@@ -178,7 +202,6 @@ TEST(Nifti2, WhatItDeclaresIsNotBelieved) {
   expect_refused({.x = -2}, "-2 x 3 x 4");
   expect_refused({.volumes = huge}, "volumes");
   expect_refused({.volumes = 0}, "no volumes");
-  expect_refused({.units = 3}, "micrometres");
   expect_refused({.x = 20}, "24 of 240");
   write_bytes(path, header().substr(0, 400));
   expect_io_error([&] { read_image(path); }, {path, "ends within its header"});

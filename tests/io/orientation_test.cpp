@@ -152,15 +152,5 @@ TEST(Orientation, MetaImageDirections) {
   expect_io_error([&] { read_matrix("0 0 0 0 0 0 0 0 0"); }, {"x.mha"});
 }
 
-TEST(Orientation, OtherLengthUnitsAreRefused) {
-  const TemporaryFolder folder;
-  std::string bytes = nifti_header({2, 2, 2}, 2, 8);
-  for (const auto& [unit, name] : {std::pair(1, "metres"), std::pair(3, "micrometres")}) {
-    bytes[123] = char(unit);
-    write_bytes(folder / "x.nii", bytes + "abcdefgh");
-    expect_io_error([&] { read_image(folder / "x.nii"); }, {name, "convert it to millimetres"});
-  }
-}
-
 }  // namespace
 }  // namespace freeflow::test
