@@ -35,7 +35,7 @@ int datatype_of(const NiftiLayout& layout) {
   throw InvalidArgument("the stored type is not one of StoredType");
 }
 
-void put_orientation(std::string& bytes, const Geometry& grid) {
+void put_orientation(std::string& bytes, const Geometry& grid, bool oriented) {
   Eigen::Matrix4d ras = grid.index_to_world().matrix();
   ras.topRows<2>() *= -1;
   Eigen::Matrix3d rotation = grid.direction;
@@ -55,7 +55,8 @@ void put_orientation(std::string& bytes, const Geometry& grid) {
       put<float>(bytes, 280 + 16 * i + 4 * std::size_t(column), float(ras(axis, column)));
   }
   for (const std::size_t code_of_form : {252, 254})
-    put<std::int16_t>(bytes, code_of_form, std::int16_t(std::max(1, grid.space_code)));
+    put<std::int16_t>(bytes, code_of_form,
+                      std::int16_t(oriented ? std::max(1, grid.space_code) : 0));
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ std::string nifti_header_bytes(const Geometry& grid, const NiftiLayout& layout) 
   put<std::int16_t>(
       bytes, 72,
       std::int16_t(8 * bytes_of(layout.stored_type) * std::size_t(layout.colour_channels)));
-  put_orientation(bytes, grid);
+  put_orientation(bytes, grid, layout.oriented);
   put<float>(bytes, 108, float(header_bytes + 4));
   put<float>(bytes, 112, float(layout.slope));
   put<float>(bytes, 116, float(layout.intercept));

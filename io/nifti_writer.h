@@ -22,10 +22,11 @@ struct NiftiLayout {
   std::string intent_name;
   std::array<float, 4> step{};  ///< of the dimensions after x, y, z
   unsigned char units = 2;      ///< millimetres
+  bool oriented = true;         ///< else with neither sform nor qform, but with voxel sizes
 };
 
-/// The header and the four bytes after it, with equal sform and qform of code 1, as ITK writes
-/// them.
+/// The header and the four bytes after it, with equal sform and qform of the grid's space code, or
+/// of 1 where that is 0.
 std::string nifti_header_bytes(const Geometry& geometry, const NiftiLayout& layout);
 
 class NiftiWriter {

@@ -33,7 +33,7 @@ Eigen::Affine3d cardinal_or_identity(const std::optional<Geometry>& grid) {
   return grid ? cardinal_of_real(*grid) : Eigen::Affine3d::Identity();
 }
 
-/// Of an affine without both images' geometries. done: taken, written.
+/// Of what lacks an image's geometry that it needs. done: taken, written.
 std::string between_afni_images(const std::string& path, const char* done) {
   return "'" + path + "' is between images as AFNI sees them; " + done +
          " as it stands, which is wrong if one of them is oblique (set TransformContext::fixed and "
@@ -58,12 +58,21 @@ HostTransform read_matrix(const std::string& path, const TransformContext& conte
   return transform;
 }
 
-void refuse_oblique(const Geometry& grid, const std::string& path,
+/// whose: its, the fixed image's, the moving image's.
+void refuse_oblique(const Geometry& grid, const std::string& path, const std::string& whose,
                     void (*fail)(const std::string&, const std::string&)) {
   if (is_oblique(grid))
-    fail(path,
-         "its grid is oblique, and AFNI's programs take the axes of such a warp as cardinal; "
-         "resample the images onto cardinal axes first (3dWarp -deoblique)");
+    fail(path, whose +
+                   " grid is oblique, and AFNI's programs take the axes of such a warp as "
+                   "cardinal; resample the images onto cardinal axes first (3dWarp -deoblique)");
+}
+
+/// Of a warp and its images, where they are known.
+void refuse_oblique(const Geometry& grid, const TransformContext& context, const std::string& path,
+                    void (*fail)(const std::string&, const std::string&)) {
+  refuse_oblique(grid, path, "its", fail);
+  if (context.fixed) refuse_oblique(*context.fixed, path, "the fixed image's", fail);
+  if (context.moving) refuse_oblique(*context.moving, path, "the moving image's", fail);
 }
 
 }  // namespace
@@ -74,9 +83,8 @@ HostTransform read_afni(const std::string& path, const TransformContext& context
   const VectorNifti file = require_vectors(path);
   HostTransform transform;
   const Geometry grid = vector_grid(file, transform.warnings);
-  refuse_oblique(grid, path, fail_reading);
-  if (context.fixed) refuse_oblique(*context.fixed, path, fail_reading);
-  if (context.moving) refuse_oblique(*context.moving, path, fail_reading);
+  refuse_oblique(grid, context, path, fail_reading);
+  if (!context.moving) transform.warnings.push_back(between_afni_images(path, "taken"));
   const std::vector<float> planes = read_nifti_values(file.header);
   if (spread_of(grid.extent, planes, grid.index_to_world()).looks_like_positions() ||
       spread_of(grid.extent, planes, swap_ras_lps() * grid.index_to_world()).looks_like_positions())
@@ -95,7 +103,7 @@ HostTransform read_afni(const std::string& path, const TransformContext& context
 
 std::vector<std::string> said_of_written_afni(const std::string& path,
                                               const TransformContext& context) {
-  if (is_nifti(path) || (context.fixed && context.moving)) return {};
+  if (context.moving && (context.fixed || is_nifti(path))) return {};
   return {between_afni_images(path, "written")};
 }
 
@@ -117,8 +125,7 @@ void write_afni(const std::string& path, const HostTransform& transform,
     return write_text(path, text.str());
   }
   const GridMap map = grid_map(path, transform, context);
-  refuse_oblique(map.grid, path, fail_writing);
-  if (context.moving) refuse_oblique(*context.moving, path, fail_writing);
+  refuse_oblique(map.grid, context, path, fail_writing);
   const Eigen::Affine3d to_world = map.grid.index_to_world();
   const bool direct = map.field && map.after.matrix().isIdentity(0);
   const std::size_t count = map.grid.extent.count();

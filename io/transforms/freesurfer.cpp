@@ -83,6 +83,12 @@ bool same_place(const FreeSurferGeometry& g, const Geometry& grid) {
          (g.index_to_ras().matrix() - other.matrix()).cwiseAbs().maxCoeff() < 1e-2;
 }
 
+bool lie_apart(const FreeSurferGeometry& a, const FreeSurferGeometry& b) {
+  return a.valid && b.valid &&
+         (a.size != b.size ||
+          (a.index_to_ras().matrix() - b.index_to_ras().matrix()).cwiseAbs().maxCoeff() > 1e-2);
+}
+
 void append_geometry(std::ostringstream& text, const char* heading, const Geometry& grid) {
   const FreeSurferGeometry g = FreeSurferGeometry::of(grid);
   const Eigen::IOFormat row(17, Eigen::DontAlignCols, " ", " ");
@@ -112,6 +118,11 @@ HostTransform read_freesurfer(const std::string& path, const TransformContext& c
     transform.warnings.push_back("'" + path +
                                  "': its source lies as the fixed image, so it is taken from "
                                  "source to destination, without inversion");
+  } else if (!context.fixed && lie_apart(lta.source, lta.destination)) {
+    transform.warnings.push_back("'" + path +
+                                 "': its destination is taken for the fixed image, its source for "
+                                 "the moving one; where it is the other way round, name the fixed "
+                                 "image");
   }
   transform.steps.emplace_back(between_ras_and_lps(inverted ? ras.inverse() : ras));
   return transform;

@@ -200,7 +200,9 @@ void write_fsl(const std::string& path, const HostTransform& transform,
                       (scaled_of_lps(moving) * affine * scaled_of_lps(fixed).inverse()).inverse());
     return;
   }
-  const GridMap map = grid_map(path, transform, context);
+  GridMap map = grid_map(path, transform, context);
+  if (context.fixed && same_grid(*context.fixed, map.grid))
+    map.grid.space_code = context.fixed->space_code;  // whose x counts as the image's
   const Geometry& moving = need(context.moving, path, "moving", moving_frame);
   const Eigen::Affine3d to_scaled = scaled_of_index(map.grid);
   const Eigen::Affine3d moving_of_lps = scaled_of_lps(moving);
@@ -224,7 +226,8 @@ void write_fsl(const std::string& path, const HostTransform& transform,
       planes[component * count + voxel] = float(v[Eigen::Index(component)]);
   });
   // FSL's programs take what has this intent as displacements, whatever they are told.
-  write_vectors(path, map.grid, planes, {4, positions ? 0 : intent_field, "", 0});
+  const bool oriented = map.grid.space_code != 0;
+  write_vectors(path, map.grid, planes, {4, positions ? 0 : intent_field, "", 0, oriented});
 }
 
 }  // namespace freeflow

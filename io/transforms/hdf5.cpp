@@ -97,6 +97,7 @@ Eigen::Affine3d affine_of(const std::string& path, const StoredTransform& stored
   const auto parameters = itk_numbers<Base::ParametersType>(stored.parameters);
   transform->SetFixedParameters(fixed);
   transform->SetParametersByValue(parameters);
+  transform->SetFixedParameters(fixed);  // once more: VersorTransform had its offset of no rotation
   Eigen::Affine3d affine = Eigen::Affine3d::Identity();
   for (unsigned row = 0; row < 3; ++row) {
     for (unsigned column = 0; linear && column < 3; ++column)

@@ -15,6 +15,7 @@ HostTransform read_mrtrix(const std::string& path, const TransformContext&) {
     return transform;
   }
   const VectorNifti file = require_vectors(path);
+  require_placed(file);
   const Geometry grid = vector_grid(file, transform.warnings);
   const std::vector<float> planes = read_nifti_values(file.header);
   if (spread_of(grid.extent, planes, swap_ras_lps() * grid.index_to_world())

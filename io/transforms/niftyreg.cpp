@@ -78,9 +78,10 @@ HostTransform read_niftyreg(const std::string& path, const TransformContext& con
   const VectorNifti file = require_vectors(path);
   if (!file.header.intent_name.starts_with("NREG"))
     fail_reading(path, "it is not named NREG_TRANS, so it is no transform of NiftyReg's");
+  const int kind = kind_of(file.header);
+  if (kind >= positions) require_placed(file);
   const Geometry grid = vector_grid(file, transform.warnings);
   auto& warnings = transform.warnings;
-  const int kind = kind_of(file.header);
   switch (kind) {
     case positions:
       transform.steps.emplace_back(

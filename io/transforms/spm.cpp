@@ -9,6 +9,7 @@ HostTransform read_spm(const std::string& path, const TransformContext&) {
   size_of_readable_file(path);
   if (!is_nifti(path)) fail_reading(path, "SPM's deformations are NIfTI files (.nii)");
   const VectorNifti file = require_vectors(path);
+  require_placed(file);
   HostTransform transform;
   const Geometry grid = vector_grid(file, transform.warnings);
   const std::vector<float> planes = read_nifti_values(file.header);

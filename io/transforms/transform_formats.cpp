@@ -137,9 +137,22 @@ std::optional<TransformFormat> detect(const std::string& path) {
   return std::nullopt;
 }
 
+/// FLIRT and its tools put two blanks after each number, Greedy and c3d one.
+bool may_be_greedys(const std::string& path) {
+  if (!has_extension(path, ".mat")) return false;
+  const std::string head = first_bytes(path, 4096);
+  return head.find_first_of("0123456789") != std::string::npos &&
+         head.find("  ") == std::string::npos;
+}
+
 HostTransform read_transform_file(const std::string& path, std::optional<TransformFormat> format,
                                   const TransformContext& context) {
-  if (!format) format = detect(path);
+  const bool guessed = !format;
+  if (guessed) format = detect(path);
+  if (!format && !is_nifti(path) &&
+      first_bytes(path, 4096).find("(Transform ") != std::string::npos)
+    fail_reading(path,
+                 "it is elastix's, which is not read; let transformix -def all write its field");
   if (!format)
     fail_reading(path, is_nifti(path)
                            ? "its header does not say whose transform it is (FSL, MRtrix, SPM, "
@@ -148,6 +161,11 @@ HostTransform read_transform_file(const std::string& path, std::optional<Transfo
                              "the TransformFormat");
   HostTransform transform = entry(*format).read(path, context);
   require_usable(path, transform);
+  if (guessed && *format == TransformFormat::fsl && may_be_greedys(path))
+    transform.warnings.push_back(
+        "'" + path +
+        "' is taken as FLIRT's; Greedy's and c3d's matrices look alike, and those are read as "
+        "NiftyReg's are (regtool convert --from niftyreg)");
   return transform;
 }
 

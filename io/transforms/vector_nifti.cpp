@@ -49,6 +49,13 @@ Geometry vector_grid(const VectorNifti& file, std::vector<std::string>& warnings
   return grid;
 }
 
+void require_placed(const VectorNifti& file) {
+  if (file.header.sform_code <= 0 && file.header.qform_code <= 0)
+    fail_reading(file.header.path,
+                 "it has neither sform nor qform, and programs differ in where they put the places "
+                 "that it holds; give it its image's (fslcpgeom IMAGE FILE -d)");
+}
+
 bool is_nifti(const std::string& path) {
   return is_image_format(path) && format_to_read(path) == FileFormat::nifti;
 }
@@ -90,6 +97,7 @@ void write_vectors(const std::string& path, const Geometry& grid, const std::vec
   layout.intent_name = style.intent_name;
   layout.intent_p[0] = style.intent_p1;
   layout.step = {1, 1, 1, 1};
+  layout.oriented = style.oriented;
   NiftiWriter writer(path, grid, layout);
   writer.write(planes.data(), planes.size() * sizeof(float));
   writer.close();

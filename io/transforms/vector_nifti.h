@@ -32,15 +32,19 @@ VectorNifti require_vectors(const std::string& path);
 /// (make_orthonormal).
 Geometry vector_grid(const VectorNifti& file, std::vector<std::string>& warnings);
 
+/// For vectors that are places of the world. Throws IoError.
+void require_placed(const VectorNifti& file);
+
 struct VectorStyle {
   int dimensions = 5;  // or 4: where the components stand
   int intent_code = 0;
   std::string intent_name;
   float intent_p1 = 0;
+  bool oriented = true;  // else with neither sform nor qform
 };
 
-/// Planes of components (x fastest, component slowest) as float32, with equal sform and qform of
-/// code 1; .nii, or .nii.gz by the extension. Throws IoError, for numbers that are not finite too.
+/// Planes of components (x fastest, component slowest) as float32, with equal sform and qform;
+/// .nii, or .nii.gz by the extension. Throws IoError, for numbers that are not finite too.
 void write_vectors(const std::string& path, const Geometry& grid, const std::vector<float>& planes,
                    const VectorStyle& style);
 

@@ -109,6 +109,9 @@ TEST(TransformFile, ReadsEveryLinearClass) {
                   turned, 1e-4);
   expect_same_map(read_text("VersorRigid3DTransform_float_3_3", versor_parameters, "10 -20 30"),
                   turned, 1e-4);
+  const std::string turn = "0 0 " + std::to_string(versor);
+  expect_same_map(read_text("VersorTransform_double_3_3", turn, "10 -20 30"),
+                  shift.inverse() * turned, 1e-4);
   expect_same_map(read_text("IdentityTransform_double_3_3", "", ""), Eigen::Affine3d::Identity());
   write_bytes(folder / "i.mat", matlab_variable<double>("IdentityTransform_double_3_3", {}) +
                                     matlab_variable<double>("fixed", {}));

@@ -35,6 +35,23 @@ TEST(NiftyReg, ReadsEveryKindOfField) {
               p + Eigen::Vector3d(-7, -8, 9));
 }
 
+/// Without a form NiftyReg, SPM, MRtrix and ITK each put such a grid somewhere else.
+TEST(NiftyReg, PlacesOnAGridWithoutFormsAreRefused) {
+  const TemporaryFolder folder;
+  const std::string path = folder / "nrr.nii";
+  for (const std::string name : {"NREG_TRANS", "Mapping", ""}) {
+    std::string bytes = vector_file({small, 5, 1007, name, {}, 2});
+    put_at<std::int16_t>(bytes, 254, 0);
+    write_bytes(path, bytes + bytes_of_values(planes_of(small, [](int x, int y, int z) {
+                        return Eigen::Vector3d(2 * x, 3 * y, 4 * z);
+                      })));
+    const auto format = name.empty()        ? TransformFormat::mrtrix
+                        : name == "Mapping" ? TransformFormat::spm
+                                            : TransformFormat::niftyreg;
+    expect_io_error([&] { read_transform_file(path, format); }, {path, "neither sform nor qform"});
+  }
+}
+
 TEST(NiftyReg, ControlPointsHoldPositions) {
   const TemporaryFolder folder;
   // Control points 2, 3, 4 mm apart; the image lies within, 1 mm voxels, and is oblique to nothing.
@@ -276,6 +293,11 @@ TEST(FreeSurfer, LtaRunsFromSourceToDestination) {
   const HostTransform back = read_transform_file(folder / "a.lta", {}, swapped);
   EXPECT_EQ(back.warnings.size(), 1u);
   EXPECT_TRUE(std::get<Eigen::Affine3d>(back.steps[0]).isApprox(some_affine().inverse(), 1e-9));
+  const HostTransform alone = read_transform_file(folder / "a.lta");
+  ASSERT_EQ(alone.warnings.size(), 1u);
+  EXPECT_NE(alone.warnings[0].find("name the fixed image"), std::string::npos);
+  EXPECT_TRUE(std::get<Eigen::Affine3d>(alone.steps[0]).isApprox(some_affine(), 1e-9));
+  EXPECT_TRUE(read_transform_file(folder / "a.lta", {}, context).warnings.empty());
 }
 
 // --- Whose file is it? --------------------------------------------------------------------------
@@ -286,6 +308,10 @@ TEST(Detect, SaysNothingWhereNothingDecides) {
   write_bytes(folder / "a.txt", matrix);
   EXPECT_EQ(detect(folder / "a.txt"), std::nullopt);
   expect_io_error([&] { read_transform_file(folder / "a.txt"); }, {"a.txt", "TransformFormat"});
+  write_bytes(folder / "TransformParameters.0.txt",
+              "(Transform \"EulerTransform\")\n(NumberOfParameters 6)\n");
+  expect_io_error([&] { read_transform_file(folder / "TransformParameters.0.txt"); },
+                  {"elastix", "transformix -def all"});
   write_bytes(folder / "m.txt", "# command_history: transformcalc\n" + matrix);
   EXPECT_EQ(detect(folder / "m.txt"), TransformFormat::mrtrix);
   write_bytes(folder / "a.mat", matrix);

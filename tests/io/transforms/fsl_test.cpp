@@ -43,6 +43,44 @@ TEST(Fsl, TakesWhatDeclaresNoOrientationToBeginOnTheRight) {
   EXPECT_EQ(read_geometry(folder / "made.nii").space_code, 1) << "what is written declares one";
 }
 
+/// A warp between such images has no form either, and its x counts as theirs.
+TEST(Fsl, FieldsOfImagesWithoutOrientationAreNotMirrored) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "bare.nii", nifti_header({6, 5, 4}, 2, 8) + std::string(120, '\1'));
+  const Geometry bare = read_geometry(folder / "bare.nii");
+  const Eigen::Vector3d p = bare.index_to_world() * Eigen::Vector3d(3, 2, 1);
+  Vectors still{small, 4, 2006, "", {}, 2};
+  std::string bytes = vector_file(still);
+  put_at<std::int16_t>(bytes, 254, 0);
+  write_bytes(folder / "still.nii", bytes + std::string(12 * small.count(), '\0'));
+  expect_maps(read_transform_file(folder / "still.nii", {}, {bare, bare, {}}), p, p);
+  // Written and read again; also from a field whose file had to declare an orientation.
+  Geometry declared = bare;
+  declared.space_code = 1;
+  for (const Geometry& grid : {bare, declared}) {
+    const HostTransform made = chain_of({some_field(grid)});
+    write_transform_file(folder / "made.nii", TransformFormat::fsl, made, {bare, bare, {}});
+    const HostTransform read = read_transform_file(folder / "made.nii", {}, {bare, bare, {}});
+    EXPECT_LT(largest_difference(made, read, bare), 1e-4) << grid.space_code;
+    EXPECT_EQ(read_geometry(folder / "bare.nii").space_code, 0);
+  }
+}
+
+TEST(Fsl, AMatrixThatMayBeGreedysIsDoubted) {
+  const TemporaryFolder folder;
+  const TransformContext context{grid_of_rows(2), grid_of_rows(2), {}};
+  const auto warnings = [&](const std::string& text) {
+    write_bytes(folder / "f.mat", text);
+    return read_transform_file(folder / "f.mat", {}, context).warnings;
+  };
+  const auto greedys = warnings("1 0 0 5 \n0 1 0 0 \n0 0 1 0 \n0 0 0 1 \n");
+  ASSERT_EQ(greedys.size(), 1u);
+  EXPECT_NE(greedys[0].find("--from niftyreg"), std::string::npos) << greedys[0];
+  EXPECT_TRUE(warnings("1  0  0  5  \n0  1  0  0  \n0  0  1  0  \n0  0  0  1  \n").empty());
+  write_transform_file(folder / "f.mat", TransformFormat::fsl, chain_of({some_affine()}), context);
+  EXPECT_TRUE(read_transform_file(folder / "f.mat", {}, context).warnings.empty());
+}
+
 /// The lattice of FNIRT for `extent` with knots 2, 3, 1 voxels apart, each coefficient different.
 struct Coefficients {
   std::array<int, 3> knots{2, 3, 1};
