@@ -44,7 +44,8 @@ void write_labels(const std::string& path, const HostLabels& labels,
                   const Compression& compression) {
   require(labels.labels.size() == labels.geometry.extent.count(),
           "the number of voxels does not fit the geometry");
-  const std::vector<unsigned char> stored = from_labels(path, labels.stored_type, labels.labels);
+  const std::vector<unsigned char> stored =
+      from_labels(path, labels.stored_type, labels.labels, labels.stored_type);
   write_voxels(path, labels.geometry, 1, labels.stored_type, stored.data(), compression);
 }
 

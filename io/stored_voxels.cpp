@@ -43,13 +43,18 @@ std::uint64_t to_label(const std::string& path, T value) {
   return std::uint64_t(std::int64_t(value));  // extends the sign; no change of unsigned ones
 }
 
-template <class T>
-T from_label(const std::string& path, std::uint64_t label) {
-  const T value = std::is_floating_point_v<T> ? T(std::int64_t(label)) : T(label);
-  if (std::uint64_t(std::int64_t(value)) != label)
-    fail_writing(path, "label " + std::to_string(std::int64_t(label)) +
+/// Label: std::int64_t, or std::uint64_t of voxels of that type.
+template <class T, class Label>
+T from_label(const std::string& path, Label label) {
+  bool fits = false;
+  if constexpr (std::is_floating_point_v<T>)
+    fits = double(label) < 9e18 && Label(T(label)) == label;
+  else
+    fits = std::in_range<T>(label);
+  if (!fits)
+    fail_writing(path, "label " + std::to_string(label) +
                            " does not fit into the type of its voxels; name a larger one");
-  return value;
+  return T(label);
 }
 
 }  // namespace
@@ -92,12 +97,13 @@ std::vector<std::uint64_t> to_labels(const std::string& path, StoredType type,
 }
 
 std::vector<unsigned char> from_labels(const std::string& path, StoredType type,
-                                       const std::vector<std::uint64_t>& labels) {
+                                       const std::vector<std::uint64_t>& labels, StoredType from) {
   std::vector<unsigned char> stored(labels.size() * bytes_of(type));
   with_stored_type(type, [&](auto one) {
     using T = decltype(one);
     for (std::size_t i = 0; i < labels.size(); ++i) {
-      const T value = from_label<T>(path, labels[i]);
+      const T value = from == StoredType::uint64 ? from_label<T>(path, labels[i])
+                                                 : from_label<T>(path, std::int64_t(labels[i]));
       std::memcpy(stored.data() + i * sizeof(T), &value, sizeof(T));
     }
   });

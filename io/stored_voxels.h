@@ -21,8 +21,9 @@ std::vector<unsigned char> from_floats(StoredType type, const float* values, std
 std::vector<std::uint64_t> to_labels(const std::string& path, StoredType type,
                                      const unsigned char* stored, std::size_t count);
 
-/// Throws IoError, naming `path`, for a label that the type cannot hold.
+/// What to_labels() made of voxels of type `from`. Throws IoError, naming `path`, for a label that
+/// the type cannot hold.
 std::vector<unsigned char> from_labels(const std::string& path, StoredType type,
-                                       const std::vector<std::uint64_t>& labels);
+                                       const std::vector<std::uint64_t>& labels, StoredType from);
 
 }  // namespace freeflow

@@ -109,6 +109,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   from_ = from;
   to_ = to;
   nonfinite_ = 0;
+  lost_ = 0;
   mixes_labels_ = false;
   doubt_of_fill_.clear();
   const SeriesLayout out = output_of(in);
@@ -123,6 +124,13 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
     warnings.push_back("'" + from + "' looks like labels, which " + o_.interpolation +
                        " interpolation mixes into others; add --interpolation labels");
   if (!doubt_of_fill_.empty()) warnings.push_back(doubt_of_fill_);
+  if (lost_ > 0) {
+    std::ostringstream said;
+    said << "'" << from
+         << "' has values so far from zero that single precision changes them by up to " << lost_
+         << "; subtract their mean first";
+    warnings.push_back(said.str());
+  }
   if (!out.keeps_gradients(to))
     warnings.push_back("the gradients of diffusion in '" + from + "' are not in '" + to +
                        "', which has no place for them; name an output .nrrd");
@@ -204,7 +212,7 @@ std::vector<unsigned char> SeriesResampler::label_plane(const unsigned char* sto
           .to_host(ctx_);
   labels.resize(numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) labels[i] = numbered.of(numbers[i]);
-  return from_labels(to_, out.stored_type, labels);
+  return from_labels(to_, out.stored_type, labels, in.stored_type);
 }
 
 void SeriesResampler::doubt_fill(float smallest, const SeriesLayout& out) {
@@ -218,10 +226,33 @@ void SeriesResampler::doubt_fill(float smallest, const SeriesLayout& out) {
   doubt_of_fill_ = said.str();
 }
 
+/// Work is in floats, of seven digits: what is far from zero loses what it differs by.
+void SeriesResampler::count_lost_digits(const unsigned char* stored, const SeriesLayout& in,
+                                        const std::vector<float>& values) {
+  with_stored_type(in.stored_type, [&](auto one) {
+    using T = decltype(one);
+    if constexpr (sizeof(T) < 4 || std::is_same_v<T, float>) return;
+    double lost = 0, most = -std::numeric_limits<double>::infinity(), below = most;
+#pragma omp parallel for num_threads(ctx_.threads()) reduction(max : lost, most, below)
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      T value;
+      std::memcpy(&value, stored + i * sizeof(T), sizeof(T));
+      if (!std::isfinite(double(value))) continue;
+      lost = std::max(lost, std::abs(double(value) - double(values[i])));
+      most = std::max(most, double(value));
+      below = std::max(below, -double(value));
+    }
+    constexpr double visible = 1e-4;  // of the range: half a grey level of 13 bits
+    const double range = most + below;
+    if (range > 0 && lost > visible * range) lost_ = std::max(lost_, lost);
+  });
+}
+
 std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* stored,
                                                         const SeriesLayout& in,
                                                         const SeriesLayout& out) {
   std::vector<float> values = to_floats(in.stored_type, stored, in.geometry.extent.count());
+  count_lost_digits(stored, in, values);
   if (in.planes() == 1 && in.slope == 1 && in.intercept == 0 && o_.interpolation != "nearest")
     mixes_labels_ = looks_like_labels(values, in.geometry.extent.x);
   const bool unscale = out.slope != in.slope || out.intercept != in.intercept;

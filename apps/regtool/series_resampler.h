@@ -40,6 +40,8 @@ class SeriesResampler {
  private:
   void place(const SeriesLayout& in);
   void doubt_fill(float smallest, const SeriesLayout& out);
+  void count_lost_digits(const unsigned char* stored, const SeriesLayout& in,
+                         const std::vector<float>& values);
   Volume<float> interpolated(const Volume<float>& volume, float fill);
   SeriesLayout output_of(const SeriesLayout& in) const;
   std::vector<unsigned char> resampled(const std::vector<unsigned char>& planes,
@@ -59,6 +61,7 @@ class SeriesResampler {
   bool as_labels_ = false, may_hold_labels_ = false, mixes_labels_ = false;
   std::string doubt_of_fill_;
   std::size_t nonfinite_ = 0;
+  double lost_ = 0;  // of a value, where that is visible
 };
 
 }  // namespace freeflow::apps

@@ -164,6 +164,39 @@ TEST_F(Regtool, NearestLabelsOfDoublesAreExact) {
             (std::set<std::uint64_t>{0, 614454276, 614454277}));
 }
 
+/// -1 and the largest unsigned label are the same 64 bits.
+TEST_F(Regtool, LabelsThatTheTypeCannotHoldAreRefused) {
+  HostLabels labels{moving_grid(), {}, StoredType::int16, {}};
+  labels.labels.assign(moving_grid().extent.count(), std::uint64_t(-1));
+  write_labels((folder / "minus.nii.gz").string(), labels, 1);
+  labels.stored_type = StoredType::uint64;
+  labels.labels.assign(labels.labels.size(), std::uint64_t(1) << 63);
+  write_labels((folder / "large.nii.gz").string(), labels, 1);
+  const std::string apply = regtool + " apply --interpolation labels -r f.nii.gz -o there.nii.gz ";
+  expect_refusal(run(apply + "-i minus.nii.gz --type uint64" + forth), "label -1 does not fit");
+  expect_refusal(run(apply + "-i large.nii.gz --type int64" + forth),
+                 "label 9223372036854775808 does not fit");
+  ASSERT_EQ(run(apply + "-i large.nii.gz" + forth).status, 0);
+  const HostLabels there = read_labels((folder / "there.nii.gz").string());
+  EXPECT_EQ(std::ranges::max(there.labels), std::uint64_t(1) << 63);
+}
+
+TEST_F(Regtool, DigitsThatAFloatLosesAreSaid) {
+  const auto write = [&](const std::string& name, std::uint64_t from) {
+    HostLabels whole{moving_grid(), {}, StoredType::float64, {}};
+    for (std::size_t i = 0; i < moving_grid().extent.count(); ++i)
+      whole.labels.push_back(from + i % 50);
+    write_labels((folder / name).string(), whole, 1);
+  };
+  write("far.nii", 1'000'000'000);
+  write("near.nii", 1000);
+  const std::string apply = regtool + " apply -r f.nii.gz -o there.nii.gz" + forth + " -i ";
+  const auto far = run(apply + "far.nii");
+  EXPECT_EQ(far.status, 0);
+  EXPECT_NE(far.err.find("single precision changes them by up to"), std::string::npos) << far.err;
+  EXPECT_EQ(run(apply + "near.nii").err.find("single precision"), std::string::npos);
+}
+
 TEST_F(Regtool, WarnsWhereLabelsAreInterpolatedAsAnImageIs) {
   HostLabels labels{moving_grid(), {}, StoredType::uint8, {}};
   const Extent n = moving_grid().extent;
