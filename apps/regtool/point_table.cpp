@@ -77,24 +77,52 @@ bool are_names(const Cells& cells) {
   });
 }
 
-/// Of x, y and z; the first three where those are called otherwise, as px, py, pz or base_i,
-/// base_j, base_k.
-std::optional<std::array<std::size_t, 3>> columns(Cells names) {
+struct Columns {
+  std::array<std::size_t, 3> at{};
+  std::string axis_less;  ///< what their names share
+};
+
+/// All columns of which one has the first of three letters where others of the same name have the
+/// second and the third.
+std::vector<Columns> columns_of(const Cells& names, const char* letters) {
+  std::vector<Columns> found;
+  for (std::size_t first = 0; first < names.size(); ++first)
+    for (std::size_t k = 0; k < names[first].size(); ++k) {
+      if (names[first][k] != letters[0]) continue;
+      Columns columns{{first}, names[first]};
+      columns.axis_less.erase(k, 1);
+      for (std::size_t a = 1; a < 3; ++a) {
+        std::string name = names[first];
+        name[k] = letters[a];
+        columns.at[a] = std::size_t(std::ranges::find(names, name) - names.begin());
+      }
+      if (std::ranges::find(columns.at, names.size()) == columns.at.end()) found.push_back(columns);
+    }
+  return found;
+}
+
+/// Of x, y and z; where no columns are called that, the only ones that are called so but for what
+/// they share, as px, py, pz or base_i, base_j, base_k.
+std::optional<Columns> columns(Cells names) {
   for (std::string& name : names) {
     name = bare(name);
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](unsigned char c) { return char(std::tolower(c)); });
+    std::ranges::transform(name, name.begin(),
+                           [](unsigned char c) { return char(std::tolower(c)); });
   }
-  std::array<std::size_t, 3> found{};
-  for (int a = 0; a < 3; ++a)
-    found[a] = std::size_t(std::find(names.begin(), names.end(), std::string(1, "xyz"[a])) -
-                           names.begin());
-  const auto lacks = std::count(found.begin(), found.end(), names.size());
-  if (lacks == 0) return found;
-  if (lacks < 3 || names.size() < 3) return {};
-  for (int a = 0; a < 3; ++a)
-    if (names[a].find_first_of(std::string{"xyz"[a], "ijk"[a]}) == std::string::npos) return {};
-  return {{0, 1, 2}};
+  for (const char* letters : {"xyz", "ijk"}) {
+    const std::vector<Columns> found = columns_of(names, letters);
+    for (const Columns& one : found)
+      if (one.axis_less.empty()) return one;
+    if (!found.empty()) return found.size() == 1 ? std::optional(found[0]) : std::nullopt;
+  }
+  return {};
+}
+
+/// Where the columns' names say it: x_ras, y_ras, z_ras.
+void take_columns(const Columns& named, PointTable& table) {
+  table.columns = named.at;
+  for (const char* frame : {"ras", "lps"})
+    if (named.axis_less.find(frame) != std::string::npos) table.frame = frame;
 }
 
 /// What 3D Slicer's fiducials (.fcsv) say in lines before the points: "# CoordinateSystem = LPS"
@@ -110,7 +138,7 @@ void take_comment(const std::string& line, std::string& comments, PointTable& ta
                                                    : value;
   if (key != "columns") return;
   if (const auto named = columns(split(value, ','))) {
-    table.columns = *named;
+    take_columns(*named, table);
     table.names = value;
   }
 }
@@ -150,7 +178,7 @@ PointTable read_table(const std::string& path) {
         fail_reading(path, "line " + std::to_string(at) +
                                " is neither a point nor names of columns x, y and z");
       table.names = line;
-      table.columns = *named;
+      take_columns(*named, table);
       continue;
     }
     const std::optional<Eigen::Vector3d> p = point(cells, table);

@@ -180,6 +180,12 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
             "11.000000,18.000000,33.000000\n");
   EXPECT_EQ(mapped("base_i,base_j,base_k\n10,20,30\n"),
             "base_i,base_j,base_k\n11.000000,18.000000,33.000000\n");
+  EXPECT_EQ(mapped("index,y_mm,z_mm,x_mm\n7,20,30,10\n"),
+            "index,y_mm,z_mm,x_mm\n7,18.000000,33.000000,11.000000\n");
+  EXPECT_EQ(mapped("exam,type,size,px,py,pz\n1,2,3,10,20,30\n"),
+            "exam,type,size,px,py,pz\n1,2,3,11.000000,18.000000,33.000000\n");
+  EXPECT_EQ(mapped("X_RAS,Y_RAS,Z_RAS\n10,20,30\n"),
+            "X_RAS,Y_RAS,Z_RAS\n9.000000,22.000000,33.000000\n");
   const std::string far = mapped("1e300,20,30\n");
   EXPECT_EQ(std::count(far.begin(), far.end(), ','), 2) << far;
   const std::string slicer =
@@ -204,7 +210,8 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
   text("in.csv", "i,j,k\n1,2,3\n");
   expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                  "its columns i, j and k count voxels; add --frame voxel");
-  for (const std::string names : {"label,px,py,pz", "x,y,depth", "points of the left lobe"}) {
+  for (const std::string names : {"label_x,label_y,label_z,x_mm,y_mm,z_mm", "index,type,size",
+                                  "x,y,depth", "points of the left lobe"}) {
     text("in.csv", names + "\n1,2,3,4\n");
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                    "names of columns x, y and z");
