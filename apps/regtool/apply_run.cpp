@@ -1,10 +1,12 @@
 #include <apps/regtool/apply_run.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
 #include <utility>
+#include <variant>
 
 #include <apps/options.h>
 #include <apps/program.h>
@@ -12,6 +14,7 @@
 #include <apps/report_parts.h>
 #include <freeflow/io/content_hash.h>
 #include <freeflow/io/image_file.h>
+#include <freeflow/io/transforms/transform_formats.h>
 
 namespace freeflow::apps {
 
@@ -25,6 +28,26 @@ constexpr const char* record_suffix = ".made.json";
 ordered_json record_of(const std::string& made_from, const std::string& output) {
   return {{"made_from", ordered_json::parse(made_from)},
           {"bytes_of_file", std::filesystem::file_size(output)}};
+}
+
+/// ITK's own mean the same whatever the images.
+bool is_foreign(const std::string& listed) {
+  return detect(listed_transform(listed).path) != TransformFormat::itk;
+}
+
+bool same_step(const std::variant<Eigen::Affine3d, HostField>& a,
+               const std::variant<Eigen::Affine3d, HostField>& b) {
+  if (a.index() != b.index()) return false;
+  if (const auto* affine = std::get_if<Eigen::Affine3d>(&a))
+    return affine->matrix() == std::get<Eigen::Affine3d>(b).matrix();
+  return std::get<HostField>(a).planes == std::get<HostField>(b).planes;
+}
+
+bool same_steps(const HostChain& a, const HostChain& b) {
+  return std::ranges::equal(a.transforms, b.transforms,
+                            [](const HostTransform& one, const HostTransform& other) {
+                              return std::ranges::equal(one.steps, other.steps, same_step);
+                            });
 }
 
 }  // namespace
@@ -90,7 +113,25 @@ void ApplyRun::read() {
   open();
   chain_ =
       read_chain(o_.transforms, {grid_, reader_->layout().geometry, o_.inputs.front()}, warnings_);
+  require_one_meaning();
   reader_->prefetch();
+}
+
+/// FSL's transforms and others count from a corner of the moving image, so that a file means
+/// something else for an image on another grid.
+void ApplyRun::require_one_meaning() {
+  if (o_.inputs.size() < 2 || std::ranges::none_of(o_.transforms, is_foreign)) return;
+  const Geometry& first = reader_->layout().geometry;
+  for (std::size_t i = 1; i < o_.inputs.size(); ++i) {
+    std::vector<std::string> unsaid;
+    const Geometry grid = read_geometry(o_.inputs[i], unsaid);
+    if (same_grid(grid, first)) continue;
+    const HostChain chain = read_chain(o_.transforms, {grid_, grid, o_.inputs[i]}, unsaid);
+    require(same_steps(chain, chain_),
+            "the transforms are of a format that counts from a corner of the moving image, and '" +
+                o_.inputs[i] + "' lies on another grid than '" + o_.inputs.front() +
+                "'; apply them to one image at a time");
+  }
 }
 
 std::function<void()> ApplyRun::compute(Context& ctx, bool) {

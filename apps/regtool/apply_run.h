@@ -48,6 +48,7 @@ class ApplyRun : public PairRun {
  private:
   void open();
   void finish();
+  void require_one_meaning();
   std::string record() const;
 
   const std::string label_;
