@@ -100,23 +100,57 @@ void require_same_space(const std::string& path, const std::vector<Eigen::Vector
                         "the image that it was made for, and list the transforms in their order");
 }
 
-Eigen::Vector3d mean_of(const HostField& field) {
-  const auto count = Eigen::Index(field.geometry.extent.count());
-  const Eigen::Map<const Eigen::Matrix<float, Eigen::Dynamic, 3>> vectors(field.planes.data(),
-                                                                          count, 3);
-  return vectors.cast<double>().colwise().sum().transpose() / double(count);
+/// Calls f(index, vector) for all voxels in their order, both in voxels.
+template <class F>
+void for_each_vector(const HostField& field, F&& f) {
+  const Extent n = field.geometry.extent;
+  const std::size_t count = n.count();
+  const float* u = field.planes.data();
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x, ++u)
+        f(Eigen::Vector3d(x, y, z), Eigen::Vector3d(u[0], u[count], u[2 * count]));
 }
 
-/// The largest of a field's vectors less `from`, both in voxels.
-double largest_mm(const HostField& field, const Eigen::Vector3d& from) {
+/// The affine map of the index that comes nearest to the field, in voxels. The axes of a grid do
+/// not depend on each other, so that each is fitted for itself.
+Eigen::Affine3d affine_of(const HostField& field) {
+  const Extent n = field.geometry.extent;
+  const Eigen::Vector3d middle = 0.5 * Eigen::Vector3d(n.x - 1, n.y - 1, n.z - 1);
+  Eigen::Vector3d sum = Eigen::Vector3d::Zero(), squares = Eigen::Vector3d::Zero();
+  Eigen::Matrix3d products = Eigen::Matrix3d::Zero();
+  for_each_vector(field, [&](const Eigen::Vector3d& index, const Eigen::Vector3d& u) {
+    const Eigen::Vector3d at = index - middle;
+    sum += u;
+    products += u * at.transpose();
+    squares += at.cwiseAbs2();
+  });
+  Eigen::Affine3d fit;
+  fit.linear() = products * squares.cwiseMax(1e-9).cwiseInverse().asDiagonal();
+  fit.translation() = sum / double(n.count()) - fit.linear() * middle;
+  return fit;
+}
+
+/// The largest of a field's vectors.
+double largest_mm(const HostField& field) {
   const std::size_t count = field.geometry.extent.count();
   const std::vector<float>& u = field.planes;
   double largest = 0;
 #pragma omp parallel for schedule(static) reduction(max : largest)
   for (std::size_t i = 0; i < count; ++i)
-    largest = std::max(largest, (Eigen::Vector3d(u[i], u[count + i], u[2 * count + i]) - from)
+    largest = std::max(largest, Eigen::Vector3d(u[i], u[count + i], u[2 * count + i])
                                     .cwiseProduct(field.geometry.spacing)
                                     .squaredNorm());
+  return std::sqrt(largest);
+}
+
+/// The same of what an affine map of the index leaves of them.
+double largest_less_mm(const HostField& field, const Eigen::Affine3d& less) {
+  double largest = 0;
+  for_each_vector(field, [&](const Eigen::Vector3d& index, const Eigen::Vector3d& u) {
+    largest =
+        std::max(largest, (u - less * index).cwiseProduct(field.geometry.spacing).squaredNorm());
+  });
   return std::sqrt(largest);
 }
 
@@ -190,12 +224,13 @@ void check_values(const std::string& path, const HostTransform& transform) {
     const Geometry& g = field.geometry;
     const Eigen::Vector3d sides =
         g.spacing.cwiseProduct(Eigen::Vector3d(g.extent.x, g.extent.y, g.extent.z));
-    double largest = largest_mm(field, Eigen::Vector3d::Zero());
-    // Between images that lie far apart all vectors are long, but alike.
+    double largest = largest_mm(field);
+    // Between images that lie far apart, or one of which is several times as large, all vectors are
+    // long, but what an affine map leaves of them is not.
     const bool alike =
         largest > sides.norm() &&
         !spread_of(g.extent, field.planes, Eigen::Affine3d::Identity()).looks_like_positions();
-    if (alike) largest = largest_mm(field, mean_of(field));
+    if (alike) largest = largest_less_mm(field, affine_of(field));
     require(largest <= sides.norm(),
             "'" + path + "' displaces by up to " + std::to_string(std::lround(largest)) +
                 " mm, more than its grid's diagonal of " +
