@@ -20,9 +20,12 @@ Transform& Transform::then(const Eigen::Affine3d& affine) {
 }
 
 Transform& Transform::then(DisplacementField field) {
-  require(!field.empty(), "a displacement field of a transform must not be empty");
-  links_.push_back(
-      {std::make_shared<const DisplacementField>(std::move(field)), Eigen::Affine3d::Identity()});
+  return then(std::make_shared<const DisplacementField>(std::move(field)));
+}
+
+Transform& Transform::then(std::shared_ptr<const DisplacementField> field) {
+  require(field && !field->empty(), "a displacement field of a transform must not be empty");
+  links_.push_back({std::move(field), Eigen::Affine3d::Identity()});
   return *this;
 }
 
@@ -56,22 +59,31 @@ class HostChain {
     return p;
   }
 
-  /// The same, with its derivative; on a face between voxels that of one side.
-  Eigen::Vector3d operator()(const Eigen::Vector3d& point, Eigen::Matrix3d& derivative) const {
-    Eigen::Vector3d p = first_ * point;
-    derivative = first_.linear();
+  /// Where a point and the derivative there lead; on a face between voxels that of one side.
+  struct Led {
+    Eigen::Vector3d point;
+    Eigen::Matrix3d derivative;
+    bool held = true;  ///< by the grids of all fields
+  };
+  /// What a field does beyond its grid.
+  enum class Beyond { nothing, as_its_border };
+
+  Led operator()(const Eigen::Vector3d& point, Beyond beyond) const {
+    Led led{first_ * point, first_.linear()};
     for (const Field& f : fields_) {
-      const Eigen::Vector3d index = f.to_index * p;
-      if (f.holds(index)) {
+      const Eigen::Vector3d index = f.to_index * led.point;
+      const bool holds = f.holds(index);
+      led.held = led.held && holds;
+      if (holds || (beyond == Beyond::as_its_border && index.allFinite())) {
         const HostCell cell(f.extent, index);
-        p += f.to_world * sample_on_host(f.view(), cell);
-        derivative +=
-            f.to_world * gradient_on_host(f.view(), cell) * f.to_index.linear() * derivative;
+        led.point += f.to_world * sample_on_host(f.view(), cell);
+        led.derivative +=
+            f.to_world * gradient_on_host(f.view(), cell) * f.to_index.linear() * led.derivative;
       }
-      p = f.after * p;
-      derivative = f.after.linear() * derivative;
+      led.point = f.after * led.point;
+      led.derivative = f.after.linear() * led.derivative;
     }
-    return p;
+    return led;
   }
 
  private:
@@ -95,51 +107,68 @@ class HostChain {
   std::vector<Field> fields_;
 };
 
-/// The x that the chain takes to `wanted`, from a start; the length that remains goes to
-/// `residual_mm`. Newton's method, backtracking where a step gains nothing.
-Eigen::Vector3d newton(const HostChain& chain, const Eigen::Vector3d& wanted, Eigen::Vector3d x,
-                       double& residual_mm) {
+using Beyond = HostChain::Beyond;
+
+struct Solution {
+  Eigen::Vector3d x;
+  double residual_mm = 0;
+  bool held = false;  ///< x and what it becomes lie on the grids of all fields
+
+  bool solved() const { return residual_mm <= MappedBack::solved_mm; }
+};
+
+/// The x that the chain takes to `wanted`, from a start. Newton's method, backtracking where a step
+/// gains nothing.
+Solution newton(const HostChain& chain, Beyond beyond, const Eigen::Vector3d& wanted,
+                Eigen::Vector3d x) {
   constexpr int most_steps = 60;
   constexpr double close_enough_mm = 1e-7;
-  Eigen::Matrix3d jacobian;
-  Eigen::Vector3d error = chain(x, jacobian) - wanted;
+  HostChain::Led now = chain(x, beyond);
+  Eigen::Vector3d error = now.point - wanted;
   for (int k = 0; k < most_steps && error.norm() > close_enough_mm; ++k) {
-    const Eigen::Vector3d step = jacobian.partialPivLu().solve(error);
+    const Eigen::Vector3d step = now.derivative.partialPivLu().solve(error);
     bool better = false;
     for (double t = 1; t > 1e-3 && !better; t *= 0.5) {
       const Eigen::Vector3d trial = x - t * step;
-      Eigen::Matrix3d there;
-      const Eigen::Vector3d left = chain(trial, there) - wanted;
+      const HostChain::Led there = chain(trial, beyond);
+      const Eigen::Vector3d left = there.point - wanted;
       better = left.norm() < error.norm();
-      if (better) x = trial, error = left, jacobian = there;
+      if (better) x = trial, error = left, now = there;
     }
     if (!better) break;
   }
-  residual_mm = error.norm();
-  return x;
+  return {x, error.norm(), now.held};
 }
 
 /// As newton(); where that is caught between steep places, what is asked for moves there from what
 /// is known, in steps that Newton's method can follow.
-Eigen::Vector3d solve(const HostChain& chain, const Eigen::Vector3d& wanted,
-                      const Eigen::Vector3d& start, double& residual_mm) {
-  Eigen::Vector3d direct = newton(chain, wanted, start, residual_mm);
-  if (residual_mm <= MappedBack::solved_mm) return direct;
+Solution follow(const HostChain& chain, Beyond beyond, const Eigen::Vector3d& wanted,
+                const Eigen::Vector3d& start) {
+  const Solution direct = newton(chain, beyond, wanted, start);
+  if (direct.solved()) return direct;
   constexpr double smallest_step = 1.0 / 256;
-  const Eigen::Vector3d known = chain(start);
-  Eigen::Vector3d x = start;
-  double left_mm = 0;
+  const Eigen::Vector3d known = chain(start, beyond).point;
+  Solution last{start};
   for (double reached = 0, step = 0.125; reached < 1;) {
     const double next = std::min(1.0, reached + step);
-    const Eigen::Vector3d trial = newton(chain, known + next * (wanted - known), x, left_mm);
-    if (left_mm <= MappedBack::solved_mm) {
-      x = trial, reached = next, step *= 2;
+    const Solution trial = newton(chain, beyond, known + next * (wanted - known), last.x);
+    if (trial.solved()) {
+      last = trial, reached = next, step *= 2;
     } else if ((step *= 0.5) < smallest_step) {
       return direct;
     }
   }
-  residual_mm = left_mm;
-  return x;
+  return last;
+}
+
+/// A field ends at the border of its grid, and the chain jumps there. Where that is in the way, the
+/// way leads through fields that go on beyond, to a point within.
+Solution solve(const HostChain& chain, const Eigen::Vector3d& wanted,
+               const Eigen::Vector3d& start) {
+  const Solution direct = follow(chain, Beyond::nothing, wanted, start);
+  if (direct.solved() && direct.held) return direct;
+  const Solution within = follow(chain, Beyond::as_its_border, wanted, start);
+  return within.solved() && within.held ? within : direct;
 }
 
 }  // namespace
@@ -174,10 +203,10 @@ MappedBack map_points_back(Context& ctx, const Transform& transform,
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(ctx.threads()) \
     reduction(max : largest_mm) reduction(+ : unsolved)
   for (std::size_t i = 0; i < points.size(); ++i) {
-    double residual_mm = 0;
-    result.points[i] = solve(chain, points[i], back * points[i], residual_mm);
-    largest_mm = std::max(largest_mm, residual_mm);
-    unsolved += residual_mm > MappedBack::solved_mm;
+    const Solution solution = solve(chain, points[i], back * points[i]);
+    result.points[i] = solution.x;
+    largest_mm = std::max(largest_mm, solution.residual_mm);
+    unsolved += !solution.solved();
   }
   result.largest_residual_mm = largest_mm;
   result.unsolved_points = unsolved;

@@ -31,6 +31,7 @@ class Transform {
   /// Appends what is applied after all that is there.
   Transform& then(const Eigen::Affine3d& affine);
   Transform& then(DisplacementField field);
+  Transform& then(std::shared_ptr<const DisplacementField> field);
   Transform& then(const Transform& other);
 
   /// The affine before the first field: all of it where there is none.
@@ -62,7 +63,9 @@ struct MappedBack {
 };
 
 /// The points of the fixed space that the transform takes to these points of the moving space, by
-/// Newton's method per point. Where the transform folds there may be none: the residual says so.
+/// Newton's method per point: one on the grids of all fields where there is one, else one that the
+/// fields it is beyond leave where it is. Where the transform folds there may be none: the residual
+/// says so.
 MappedBack map_points_back(Context& ctx, const Transform& transform,
                            std::span<const Eigen::Vector3d> points);
 

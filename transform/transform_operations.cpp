@@ -16,6 +16,47 @@ DisplacementField compose(Context& ctx, const Transform& transform, const Geomet
   return out;
 }
 
+Geometry grid_of_range(const Geometry& grid, std::span<const float> planes) {
+  grid.validate("the grid of the displacement field");
+  const Extent n = grid.extent;
+  const std::size_t count = n.count();
+  require(planes.size() == 3 * count, "the number of displacements does not fit the geometry");
+  double x0 = 0, y0 = 0, z0 = 0, x1 = n.x - 1, y1 = n.y - 1, z1 = n.z - 1;
+#pragma omp parallel for schedule(static) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1)
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        const float* const u = planes.data() + n.offset(x, y, z);
+        const double to_x = x + double(u[0]), to_y = y + double(u[count]),
+                     to_z = z + double(u[2 * count]);
+        x0 = std::min(x0, to_x), y0 = std::min(y0, to_y), z0 = std::min(z0, to_z);
+        x1 = std::max(x1, to_x), y1 = std::max(y1, to_y), z1 = std::max(z1, to_z);
+      }
+  // A grid holds what lies up to half a voxel beyond its outermost centres.
+  const auto added = [](double voxels) { return int(std::ceil(std::max(0.0, voxels - 0.5))); };
+  const Eigen::Vector3i before(added(-x0), added(-y0), added(-z0));
+  const Eigen::Vector3i after(added(x1 - (n.x - 1)), added(y1 - (n.y - 1)), added(z1 - (n.z - 1)));
+  Geometry grown = grid;
+  grown.extent = {n.x + before.x() + after.x(), n.y + before.y() + after.y(),
+                  n.z + before.z() + after.z()};
+  grown.origin = grid.index_to_world() * -before.cast<double>();
+  return grown;
+}
+
+Transform on_ranges(Context& ctx, const Transform& transform) {
+  Transform ranging(transform.first());
+  for (const Transform::Link& link : transform.links()) {
+    const Geometry& own = link.field->geometry();
+    const Geometry grid = grid_of_range(own, link.field->to_host(ctx));
+    if (same_grid(grid, own))
+      ranging.then(link.field);
+    else
+      ranging.then(resample(ctx, *link.field, grid));
+    ranging.then(link.after);
+  }
+  return ranging;
+}
+
 InverseTransform invert(Context& ctx, const Transform& transform, const StopRequest& stop) {
   const auto inverted = [](const Eigen::Affine3d& affine) {
     require(std::abs(affine.linear().determinant()) > 1e-12,

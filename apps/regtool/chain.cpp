@@ -55,13 +55,21 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
 
 namespace {
 
-Transform on_device(Context& ctx, const HostTransform& host) {
+/// What is to be inverted goes on over all that its fields lead to: on_ranges(), which here knows
+/// the fields in a rehearsal, too.
+Transform on_device(Context& ctx, const HostTransform& host, bool to_be_inverted) {
   Transform transform;
-  for (const auto& step : host.steps)
-    if (const auto* field = std::get_if<HostField>(&step))
-      transform.then(DisplacementField(ctx, field->geometry, field->planes));
-    else
+  for (const auto& step : host.steps) {
+    const auto* field = std::get_if<HostField>(&step);
+    if (!field) {
       transform.then(std::get<Eigen::Affine3d>(step));
+      continue;
+    }
+    DisplacementField u(ctx, field->geometry, field->planes);
+    const Geometry grid =
+        to_be_inverted ? grid_of_range(field->geometry, field->planes) : field->geometry;
+    transform.then(same_grid(grid, field->geometry) ? std::move(u) : resample(ctx, u, grid));
+  }
   return transform;
 }
 
@@ -108,8 +116,9 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings) {
   Transform whole;
   for (std::size_t i = 0; i < chain.listed.size(); ++i) {
-    const Transform one = on_device(ctx, chain.transforms[i]);
-    if (!chain.listed[i].inverse) {
+    const bool inverse = chain.listed[i].inverse;
+    const Transform one = on_device(ctx, chain.transforms[i], inverse || chain.to_be_inverted);
+    if (!inverse) {
       whole.then(one);
       continue;
     }

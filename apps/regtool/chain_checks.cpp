@@ -13,6 +13,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/transforms/vector_spread.h>
+#include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
 
@@ -251,7 +252,9 @@ double check_overlap(const std::vector<ListedTransform>& listed,
       const auto* affine = std::get_if<Eigen::Affine3d>(&step);
       if (!affine) {
         const HostField& field = std::get<HostField>(step);
-        require_same_space(listed[i].path, points, field.geometry);
+        require_same_space(
+            listed[i].path, points,
+            listed[i].inverse ? grid_of_range(field.geometry, field.planes) : field.geometry);
         if (listed[i].inverse) continue;
         for (Eigen::Vector3d& p : points) p = displace_point(field, p);
       } else {

@@ -53,6 +53,7 @@ struct ChainImages {
 struct HostChain {
   std::vector<ListedTransform> listed;
   std::vector<HostTransform> transforms;
+  bool to_be_inverted = false;  // the whole of it, on other grids than its own
 };
 
 /// Reads and checks (chain_checks.h) what -t lists, in antsApplyTransforms' order: the first is

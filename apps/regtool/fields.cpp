@@ -84,7 +84,7 @@ int regtool_compose(int argc, const char* const* argv) {
 
 namespace {
 
-/// That of the field, unless an affine behind it leads to another space.
+/// That of the last field, unless an affine behind it leads to another space.
 Geometry grid_of_inverse(const std::string& file, const Transform& inverse, const Transform& of,
                          const std::optional<Geometry>& moving) {
   if (moving) return *moving;
@@ -92,7 +92,7 @@ Geometry grid_of_inverse(const std::string& file, const Transform& inverse, cons
           "the inverse of '" + file +
               "' begins where its affine ends, in the moving image's space; name that image with "
               "--moving IMAGE");
-  return of.links().front().field->geometry();
+  return of.links().back().field->geometry();
 }
 
 }  // namespace
@@ -108,9 +108,10 @@ int regtool_invert(int argc, const char* const* argv) {
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   ChainImages images;
   if (!c.reference.empty()) images.reference = read_geometry(c.reference, c.warnings);
-  const HostChain file = read_chain(c.transforms, images, c.warnings);
+  HostChain file = read_chain(c.transforms, images, c.warnings);
   std::optional<Geometry> moving;
   if (!c.moving.empty()) moving = read_geometry(c.moving, c.warnings);
+  file.to_be_inverted = moving.has_value();
   const auto whole_field = [&](Context& on, const Transform& inverse, const Transform& of) {
     return compose(on, inverse, grid_of_inverse(c.transforms.front(), inverse, of, moving));
   };

@@ -98,8 +98,9 @@ std::vector<Eigen::Vector3d> mapped(Context& ctx, const PointsOptions& o, const 
   } else {
     MappedBack back = map_points_back(ctx, chain, points);
     if (back.unsolved_points > 0)
-      warnings.push_back("the transform takes no point to " + std::to_string(back.unsolved_points) +
-                         " of " + std::to_string(points.size()) +
+      warnings.push_back("no point was found that the transform takes to " +
+                         std::to_string(back.unsolved_points) + " of " +
+                         std::to_string(points.size()) +
                          " points, where it folds or its field ends; they miss by up to " +
                          std::to_string(back.largest_residual_mm) + " mm");
     points = std::move(back.points);

@@ -241,7 +241,7 @@ class Transform:
         mapped, farthest, unsolved = self._undoes.map_back(points_lps)
         if unsolved:
             warnings.warn(
-                f"the transform takes no point to {unsolved} of {len(points_lps)} points, where it folds or its field ends; they miss by up to"
+                f"no point was found that the transform takes to {unsolved} of {len(points_lps)} points, where it folds or its field ends; they miss by up to"
                 f" {farthest:.3g} mm",
                 stacklevel=3,
             )

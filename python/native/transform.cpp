@@ -136,7 +136,7 @@ nb::tuple map_back(const PyTransform& t, const Points& points) {
 PyTransform inverse(const PyTransform& t) {
   return observed(nb::none(), [&](PyObserver& watch) -> PyTransform {
     Transform chain = on(*t.context, [&](Context& ctx) {
-      return invert(ctx, t.chain, watch.stop_request()).transform;
+      return invert(ctx, on_ranges(ctx, t.chain), watch.stop_request()).transform;
     });
     return {t.context, std::move(chain), {t.axes.rbegin(), t.axes.rend()}};
   });

@@ -93,6 +93,72 @@ TEST_F(RegtoolTransforms, OfAChainTheEndsAloneKnowTheirImages) {
                  "needs the moving image");
 }
 
+TEST_F(RegtoolTransforms, OneFslTransformIsNotAppliedToImagesOnUnlikeGrids) {
+  write_image(path("m.nii.gz"), oblique_geometry({16, 10, 12}, {2, 2.2, 1.5}),
+              std::vector<float>(16 * 10 * 12, 1.f));
+  ASSERT_EQ(
+      run(regtool + " convert -t a.mat --to fsl -o flirt.mat --fixed f.nii.gz --moving f.nii.gz")
+          .status,
+      0);
+  const std::string apply = regtool + " apply -r f.nii.gz";
+  expect_refusal(run(apply + " -i f.nii.gz m.nii.gz -o 1.nii.gz 2.nii.gz -t flirt.mat"),
+                 "apply them to one image at a time");
+  EXPECT_FALSE(std::filesystem::exists(folder / "1.nii.gz"));
+  EXPECT_EQ(run(apply + " -i f.nii.gz m.nii.gz -o 1.nii.gz 2.nii.gz -t a.mat").status, 0);
+  EXPECT_EQ(run(apply + " -i f.nii.gz f.nii.gz -o 1.nii.gz 2.nii.gz -t flirt.mat").status, 0);
+}
+
+/// A shift or a scale that was composed into a field leads beyond the field's grid.
+TEST_F(RegtoolTransforms, AWholeFieldIsInvertedWhereItLeads) {
+  const std::vector<float> voxels = read_image(path("f.nii.gz")).voxels;
+  for (const double mm : {25, 150}) {
+    const Eigen::Affine3d shift(Eigen::Translation3d(mm, 0, 0));
+    write_affine(path("shift.mat"), shift, Eigen::Vector3d::Zero());
+    Geometry there = read_geometry(path("f.nii.gz"));
+    there.origin = shift * there.origin;
+    write_image(path("m.nii.gz"), there, voxels);
+    ASSERT_EQ(run(regtool + " compose -r f.nii.gz -t shift.mat -o whole.nii.gz").status, 0);
+    ASSERT_EQ(run(regtool + " invert -t whole.nii.gz --moving m.nii.gz -o back.nii.gz").status, 0);
+    for (const std::string t : {"back.nii.gz", "[whole.nii.gz,1]"}) {
+      ASSERT_EQ(run(regtool + " apply -i f.nii.gz -r m.nii.gz -o w.nii.gz -t " + t).status, 0) << t;
+      const HostImage w = read_image(path("w.nii.gz"));
+      double worst = 0;
+      for (std::size_t i = 0; i < voxels.size(); ++i)
+        worst = std::max(worst, std::abs(double(w.voxels[i]) - double(voxels[i])));
+      EXPECT_LT(worst, 0.1) << t << ", " << mm << " mm";
+    }
+  }
+}
+
+/// The inverse of two fields begins where the second ends.
+TEST_F(RegtoolTransforms, TheInverseOfTwoFieldsIsOnTheLastOnesGrid) {
+  const Geometry first = oblique_geometry({12, 14, 16}, {1.5, 2, 2.5});
+  const Geometry last = oblique_geometry({20, 18, 16}, {1.2, 1.6, 2.2});
+  const auto field = [](const Geometry& grid) {
+    return field_planes(grid.extent, [](int x, int y, int z) { return wave(x, y, z, 0.5); });
+  };
+  write_displacement(path("1.nii.gz"), first, field(first));
+  write_displacement(path("2.nii.gz"), last, field(last));
+  ASSERT_EQ(run(regtool + " convert -t 1.nii.gz -t 2.nii.gz --to itk -o two.h5").status, 0);
+  ASSERT_EQ(run(regtool + " invert -t two.h5 -o back.nii.gz").status, 0);
+  EXPECT_TRUE(same_grid(read_geometry(path("back.nii.gz")), last));
+}
+
+/// As from a header in another unit.
+TEST_F(RegtoolTransforms, AFieldOfAnAffineMayLeadFar) {
+  Eigen::Affine3d tenfold = Eigen::Affine3d::Identity();
+  tenfold.linear() *= 10;
+  write_affine(path("tenfold.mat"), tenfold, Eigen::Vector3d::Zero());
+  ASSERT_EQ(run(regtool + " compose -r f.nii.gz -t tenfold.mat -o whole.nii.gz").status, 0);
+  EXPECT_EQ(run(regtool + " compose -r f.nii.gz -t whole.nii.gz -o again.nii.gz").status, 0);
+  const Geometry grid = read_geometry(path("f.nii.gz"));
+  write_displacement(path("wild.nii.gz"), grid, field_planes(grid.extent, [](int x, int y, int z) {
+                       return wave(x, y, z, 900);
+                     }));
+  expect_refusal(run(regtool + " compose -r f.nii.gz -t wild.nii.gz -o again.nii.gz"),
+                 "positions or of another unit");
+}
+
 /// What a command that lacks convert's options says: the call of convert, which then mends it.
 class ConvertIsNamed : public RegtoolTransforms {
  protected:

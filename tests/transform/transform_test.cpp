@@ -108,6 +108,56 @@ TEST_P(Transforms, PointsComeBack) {
   EXPECT_THROW(map_points_back(ctx, Transform(flat), points), InvalidArgument);
 }
 
+/// As where a shift or a scale was composed into the field: points that it leads to lie beyond its
+/// grid, where it displaces nothing.
+TEST_P(Transforms, PointsComeBackFromBeyondTheGrid) {
+  const Geometry grid = oblique_geometry({24, 22, 20}, {1.5, 1.2, 2});
+  for (const double scale : {1.0, 1.3}) {
+    const Transform t(
+        DisplacementField(ctx, grid,
+                          field_planes(grid.extent,
+                                       [&](int x, int y, int z) -> Eigen::Vector3d {
+                                         return (scale - 1) * Eigen::Vector3d(x, y, z) +
+                                                Eigen::Vector3d(15, -4, 0) + wave(x, y, z, 0.5);
+                                       })),
+        Eigen::Affine3d::Identity());
+    std::vector<Eigen::Vector3d> points = points_of(grid);
+    points.push_back(grid.index_to_world() * Eigen::Vector3d(23.4, 21.4, -0.4));
+    const MappedBack back = map_points_back(ctx, t, map_points(ctx, t, points));
+    EXPECT_EQ(back.unsolved_points, 0u) << back.largest_residual_mm;
+    for (std::size_t i = 0; i < points.size(); ++i)
+      ASSERT_LT((back.points[i] - points[i]).norm(), 1e-3) << scale << ", point " << i;
+    // What no point of the grid is taken to stays where it is.
+    const std::vector<Eigen::Vector3d> far = {grid.index_to_world() * Eigen::Vector3d(-40, 5, 5)};
+    EXPECT_EQ(map_points_back(ctx, t, far).points, far);
+  }
+}
+
+TEST_P(Transforms, AnInverseOnTheRangeReachesWhereTheFieldLeads) {
+  const Geometry grid = oblique_geometry({24, 22, 20}, {1.5, 1.2, 2});
+  Transform t(affine(12, {2, -3, 1}));
+  t.then(DisplacementField(ctx, grid,
+                           field_planes(grid.extent, [&](int x, int y, int z) -> Eigen::Vector3d {
+                             return Eigen::Vector3d(9.3, -5.2, 0.4) + wave(x, y, z, 0.5);
+                           })));
+  const Transform ranging = on_ranges(ctx, t);
+  const Extent n = ranging.links()[0].field->extent();
+  EXPECT_GE(n.x, 24 + 9);
+  EXPECT_GE(n.y, 22 + 5);
+  EXPECT_LE(n.count(), std::size_t(36 * 30 * 22));
+  const InverseTransform inverse = invert(ctx, ranging);
+  std::vector<Eigen::Vector3d> points;
+  for (const Eigen::Vector3d& p : points_of(grid)) points.push_back(t.first().inverse() * p);
+  const std::vector<Eigen::Vector3d> back =
+      map_points(ctx, inverse.transform, map_points(ctx, t, points));
+  for (std::size_t i = 0; i < points.size(); ++i)
+    ASSERT_LT((back[i] - points[i]).norm(), 0.05) << "point " << i;
+  // Nothing is copied where a field stays on its grid.
+  Transform still;
+  still.then(waves(grid, 0.2));
+  EXPECT_EQ(on_ranges(ctx, still).links()[0].field, still.links()[0].field);
+}
+
 /// A ball whose shells turn against each other, by up to a turn: invertible everywhere, and
 /// far from the affine start nearly everywhere.
 TEST_P(Transforms, PointsComeBackThroughASwirl) {
