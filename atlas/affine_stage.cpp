@@ -23,19 +23,15 @@ PreparedImage prepared(DeviceSubject loaded, const char* what) {
   return PreparedImage(std::move(loaded.channels), std::move(loaded.mask), what);
 }
 
-/// Throws RegistrationError where the moving image is dark where the fixed one is bright.
-void require_contrast(Context& ctx, const Volume<float>& fixed, const std::string& fixed_name,
-                      const Volume<float>& moving, const Eigen::Affine3d& map) {
+/// Over the fixed image's object; negative where the moving one is dark where that is bright.
+double correlation_through(Context& ctx, const Volume<float>& fixed, const Volume<float>& moving,
+                           const Eigen::Affine3d& map) {
   const std::vector<float> target = fixed.to_host(ctx);
   std::vector<float> object = target;
   for (float& v : object) v = v > usual_intensity / 8 ? 1 : 0;
   const Volume<float> seen =
       warp(ctx, moving, fixed.geometry(), map, nullptr, Interpolation::linear, NAN);
-  const double alike = correlation_of(target, seen.to_host(ctx), object);
-  if (alike < 0)
-    throw RegistrationError("its intensities run against those of '" + fixed_name +
-                            "' (correlation " + std::to_string(alike).substr(0, 5) +
-                            "): a template takes images of one contrast");
+  return correlation_of(target, seen.to_host(ctx), object);
 }
 
 }  // namespace
@@ -84,20 +80,12 @@ ContentKey TemplateBuilder::affines_key() const {
 }
 
 void TemplateBuilder::find_affines() {
-  const ContentKey made_by = state_ ? state_->made_by() : ContentKey{};
   key_ = affines_key();
   if (restore_affines()) return;
 
-  const AtlasSubject middle = reference();
+  AtlasSubject middle = reference();
+  while (!register_to(middle)) middle = reference();
   const ObjectMoments object = object_moments(middle);
-  for (std::size_t i = 0; i < affines_.size(); ++i)
-    affines_[i] = Eigen::Translation3d(cohort_.cards()[i].moments.centre - object.centre);
-  {
-    PreparedImage fixed = prepared(load(ctx_, middle, 0), "the reference");
-    register_linearly(fixed, middle.name,
-                      derived_key(linear_settings(), {made_by, content_of(middle)}),
-                      options_.search, 0);
-  }
   grid_ = middle.geometry;
   recentre(object);
   average(resolutions() - 1);
@@ -106,7 +94,8 @@ void TemplateBuilder::find_affines() {
   PreparedImage fixed(std::move(channels),
                       cohort_.has_masks() ? template_.mask.lend() : Volume<float>(),
                       "the template");
-  register_linearly(fixed, "the mean", derived_key("mean", {key_}), LinearSearch::gradient, 1);
+  cohort_.exclude(
+      register_linearly(fixed, "the mean", derived_key("mean", {key_}), LinearSearch::gradient, 1));
   const Geometry settled = grid_;
   recentre(object);
   grid_ = settled;
@@ -114,8 +103,34 @@ void TemplateBuilder::find_affines() {
   keep_affines();
 }
 
-void TemplateBuilder::register_linearly(PreparedImage& fixed, const std::string& fixed_name,
-                                        const ContentKey& key, LinearSearch search, int pass) {
+bool TemplateBuilder::register_to(const AtlasSubject& middle) {
+  const ContentKey made_by = state_ ? state_->made_by() : ContentKey{};
+  const ObjectMoments object = object_moments(middle);
+  for (std::size_t i = 0; i < affines_.size(); ++i)
+    affines_[i] = Eigen::Translation3d(cohort_.cards()[i].moments.centre - object.centre);
+  PreparedImage fixed = prepared(load(ctx_, middle, 0), "the reference");
+  against_ = 0;
+  std::vector<std::string> failures = register_linearly(
+      fixed, middle.name, derived_key(linear_settings(), {made_by, content_of(middle)}),
+      options_.search, 0);
+  ranks_.sum(std::span(&against_, 1));
+  const bool odd = !options_.start && 2 * against_ > std::int64_t(cohort_.present());
+  if (odd) {  // what failed is no fault of theirs
+    const auto card = std::ranges::find(cohort_.cards(), middle.name, &SubjectCard::name);
+    std::ranges::fill(failures, "");
+    failures[std::size_t(card - cohort_.cards().begin())] =
+        "subject '" + middle.name + "': its intensities run against those of most subjects (" +
+        std::to_string(against_) + " of " + std::to_string(cohort_.present() - 1) +
+        " others): a template takes images of one contrast";
+  }
+  cohort_.exclude(failures);
+  return !odd;
+}
+
+std::vector<std::string> TemplateBuilder::register_linearly(PreparedImage& fixed,
+                                                            const std::string& fixed_name,
+                                                            const ContentKey& key,
+                                                            LinearSearch search, int pass) {
   LinearOptions options;
   options.similarity = linear_choice(
       std::visit([](const auto& o) -> const LevelOptions& { return o; }, options_.model)
@@ -123,7 +138,7 @@ void TemplateBuilder::register_linearly(PreparedImage& fixed, const std::string&
   options.model = options_.linear;
   options.search = search;
   options.keep_better_start = true;
-  for_each_own(AtlasStage::linear, pass, [&](std::size_t k) {
+  std::vector<std::string> failures = failures_of_own(AtlasStage::linear, pass, [&](std::size_t k) {
     const Cohort::Own& own = cohort_.own()[k];
     const ContentKey result = derived_key("subject", {key, cohort_.cards()[own.card].content});
     std::optional<std::vector<std::byte>> kept;
@@ -148,6 +163,7 @@ void TemplateBuilder::register_linearly(PreparedImage& fixed, const std::string&
       for (std::size_t card = 0; card < all.size(); ++card)
         affines_[card].matrix()(i, j) = all[card];
     }
+  return failures;
 }
 
 Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::string& fixed_name,
@@ -162,8 +178,13 @@ Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::str
     throw RegistrationError("its linear map to '" + fixed_name +
                             "' turns it by 180 degrees or mirrors it; check its header");
   }
-  if (pass == 0) require_contrast(ctx_, fixed.image(ctx_), fixed_name, moving.image(ctx_), map);
-  return map;
+  if (pass > 0) return map;
+  const double alike = correlation_through(ctx_, fixed.image(ctx_), moving.image(ctx_), map);
+  if (alike >= 0) return map;
+  ++against_;
+  throw RegistrationError("its intensities run against those of '" + fixed_name +
+                          "' (correlation " + std::to_string(alike).substr(0, 5) +
+                          "): a template takes images of one contrast");
 }
 
 void TemplateBuilder::recentre(const ObjectMoments& object) {

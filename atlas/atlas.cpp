@@ -80,8 +80,8 @@ AtlasResult TemplateBuilder::build() {
   return std::move(result_);
 }
 
-void TemplateBuilder::for_each_own(AtlasStage stage, int round,
-                                   const std::function<bool(std::size_t k)>& work_says_resumed) {
+std::vector<std::string> TemplateBuilder::failures_of_own(
+    AtlasStage stage, int round, const std::function<bool(std::size_t k)>& work_says_resumed) {
   std::vector<std::string> failures(cohort_.cards().size());
   const std::vector<Cohort::Own>& own = cohort_.own();
   for (std::size_t k = 0; k < own.size(); ++k) {
@@ -95,7 +95,7 @@ void TemplateBuilder::for_each_own(AtlasStage stage, int round,
     }
     observer_.on_subject(stage, round, k + 1, own.size(), resumed);
   }
-  cohort_.exclude(failures);
+  return failures;
 }
 
 std::vector<double> TemplateBuilder::of_all(const std::vector<double>& own) {

@@ -47,8 +47,12 @@ class TemplateBuilder {
   bool restore_affines();
   void keep_affines();
   AtlasSubject reference() const;
-  void register_linearly(PreparedImage& fixed, const std::string& fixed_name, const ContentKey& key,
-                         LinearSearch search, int pass);
+  /// All that are present, and leaves out who fails. False where most run against it: then it
+  /// alone was left out.
+  bool register_to(const AtlasSubject& middle);
+  /// Returns who failed, as failures_of_own.
+  std::vector<std::string> register_linearly(PreparedImage& fixed, const std::string& fixed_name,
+                                             const ContentKey& key, LinearSearch search, int pass);
   Eigen::Affine3d linear_map(PreparedImage& fixed, const std::string& fixed_name,
                              const Cohort::Own& own, const LinearOptions& options, int pass);
   void recentre(const ObjectMoments& object);
@@ -92,9 +96,9 @@ class TemplateBuilder {
   /// The resolution of the round after this one, which changed the mean by so much.
   int next_resolution(const Position& position, double change_voxels) const;
   Position after(const Position& position, int next) const;
-  /// Runs `work` for every subject of this process that is there, and makes failures known.
-  void for_each_own(AtlasStage stage, int round,
-                    const std::function<bool(std::size_t k)>& work_says_resumed);
+  /// Runs `work` for every subject of this process that is there. Returns who failed, by card.
+  std::vector<std::string> failures_of_own(
+      AtlasStage stage, int round, const std::function<bool(std::size_t k)>& work_says_resumed);
   std::string named(std::size_t k, const std::string& failure) const {
     return "subject '" + cohort_.own()[k].subject.name + "': " + failure;
   }
@@ -114,6 +118,7 @@ class TemplateBuilder {
   bool of_velocities_;
 
   Geometry grid_;
+  std::int64_t against_ = 0;              // how many of the linear stage run against its reference
   std::vector<Eigen::Affine3d> affines_;  // by card
   std::vector<double> distances_mm_;
   std::vector<bool> outside_mean_;

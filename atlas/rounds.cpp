@@ -115,13 +115,14 @@ TemplateBuilder::Position TemplateBuilder::run_round(const Position& p) {
                         cohort_.has_masks() ? template_.mask.lend() : Volume<float>(),
                         "the template");
     ExactMean<DisplacementField> sum(ctx_, round.grid, largest_displacement_voxels);
-    for_each_own(AtlasStage::rounds, int(result_.rounds.size()), [&](std::size_t k) {
+    const auto work = [&](std::size_t k) {
       const int before = round.registered;
       const DisplacementField u = registered(p, fixed, k, round);
       sum.add(ctx_, u);
       lengths[k] = mean_length_mm(ctx_, u, &template_.mask);
       return before == round.registered;
-    });
+    };
+    cohort_.exclude(failures_of_own(AtlasStage::rounds, int(result_.rounds.size()), work));
     sum_over(ranks_, ctx_, sum);
     measure_change(sum.mean(ctx_), round);
   }

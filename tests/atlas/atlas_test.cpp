@@ -232,6 +232,44 @@ TEST_P(Atlas, RefusesWhatMakesNoTemplate) {
   refused(group, "one contrast");
 }
 
+/// A subject of another contrast whose object is as large as the other's.
+AtlasSubject of_other_contrast(AtlasSubject subject) {
+  const auto radius = [](AtlasSubject of) {
+    normalise_intensities(of);
+    return object_moments(of).radius_mm;
+  };
+  const double before = radius(subject);
+  for (float& v : subject.channels[0]) v = v > 0.5f ? 20 / (1 + v * v) : 0;
+  const double factor = before / radius(subject);
+  subject.geometry.spacing *= factor;
+  subject.geometry.origin *= factor;
+  return subject;
+}
+
+TEST_P(Atlas, TheContrastIsThatOfMostWhoeverIsOfMiddleSize) {
+  std::vector<AtlasSubject> group = known_group(5);
+  for (int i = 0; i < 5; ++i) {
+    group[std::size_t(i)].geometry.spacing *= 0.92 + 0.04 * i;
+    group[std::size_t(i)].geometry.origin *= 0.92 + 0.04 * i;
+  }
+  group[2] = of_other_contrast(group[2]);
+  AtlasOptions o = quick();
+  try {
+    build_atlas(ctx, group, o);
+    FAIL();
+  } catch (const RegistrationError& e) {
+    EXPECT_NE(std::string(e.what()).find("subject 's2': its intensities run against those of most "
+                                         "subjects (4 of 4 others)"),
+              std::string::npos)
+        << e.what();
+  }
+  o.keep_going = true;
+  const AtlasResult r = build_atlas(ctx, group, o);
+  for (const AtlasMember& m : r.members) EXPECT_EQ(m.failure.empty(), m.name != "s2") << m.name;
+  group.erase(group.begin() + 2);
+  EXPECT_TRUE(comparable(ctx, r) == template_of(ctx, group, quick()));
+}
+
 TEST_P(Atlas, LeavesOutWhoFailsIfToldSo) {
   std::vector<AtlasSubject> group = known_group(3);
   std::ranges::fill(group[1].channels[0], 3.f);
