@@ -85,7 +85,7 @@ void TemplateBuilder::find_affines() {
 
   AtlasSubject middle = reference();
   while (!register_to(middle)) middle = reference();
-  const ObjectMoments object = object_moments(middle);
+  ObjectMoments object = object_moments(middle);
   grid_ = middle.geometry;
   recentre(object);
   average(resolutions() - 1);
@@ -187,7 +187,7 @@ Eigen::Affine3d TemplateBuilder::linear_map(PreparedImage& fixed, const std::str
                           "): a template takes images of one contrast");
 }
 
-void TemplateBuilder::recentre(const ObjectMoments& object) {
+void TemplateBuilder::recentre(ObjectMoments& object) {
   std::vector<Eigen::Affine3d> present;
   for (std::size_t i = 0; i < affines_.size(); ++i)
     if (cohort_.is_present(i)) present.push_back(affines_[i]);
@@ -199,7 +199,9 @@ void TemplateBuilder::recentre(const ObjectMoments& object) {
     distances_mm_[i] = mean.distance_mm[k];
     outside_mean_[i] = mean.left_out[k++];
   }
-  if (!options_.start) grid_ = template_grid(present_cards(), mean.mean * object.centre);
+  if (options_.start) return;
+  object.centre = mean.mean * object.centre;
+  grid_ = template_grid(present_cards(), object.centre);
 }
 
 std::vector<SubjectCard> TemplateBuilder::present_cards() const {

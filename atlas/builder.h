@@ -55,7 +55,8 @@ class TemplateBuilder {
                                              const ContentKey& key, LinearSearch search, int pass);
   Eigen::Affine3d linear_map(PreparedImage& fixed, const std::string& fixed_name,
                              const Cohort::Own& own, const LinearOptions& options, int pass);
-  void recentre(const ObjectMoments& object);
+  /// Takes the maps' mean out of them; without a start the object goes along.
+  void recentre(ObjectMoments& object);
 
   // rounds.cpp
   Position run_round(const Position& position);

@@ -8,8 +8,10 @@
 #include <thread>
 
 #include <atlas/known_group.h>
+#include <freeflow/atlas/frame.h>
 #include <freeflow/atlas/intensities.h>
 #include <freeflow/atlas/template_image.h>
+#include <freeflow/deform/affine_algebra.h>
 #include <freeflow/deform/field_algebra.h>
 #include <freeflow/transform/transform_operations.h>
 #include <support/devices.h>
@@ -268,6 +270,25 @@ TEST_P(Atlas, TheContrastIsThatOfMostWhoeverIsOfMiddleSize) {
   for (const AtlasMember& m : r.members) EXPECT_EQ(m.failure.empty(), m.name != "s2") << m.name;
   group.erase(group.begin() + 2);
   EXPECT_TRUE(comparable(ctx, r) == template_of(ctx, group, quick()));
+}
+
+TEST_P(Atlas, DistancesFromTheMeanAreThoseAtTheTemplate) {
+  std::vector<AtlasSubject> group = known_group(4);
+  for (int i = 0; i < 4; ++i) {
+    Geometry& grid = group[std::size_t(i)].geometry;
+    grid.spacing *= 0.91 + 0.06 * i;
+    grid.origin *= 0.91 + 0.06 * i;
+    if (i % 3 == 0) grid.origin.y() += 300;
+  }
+  const AtlasResult r = build_atlas(ctx, group, quick());
+  std::vector<Eigen::Affine3d> maps;
+  for (const AtlasMember& m : r.members) maps.push_back(m.affine);
+  constexpr double radius_mm = 13;
+  for (const AtlasMember& m : r.members) {
+    const double here =
+        affine_distance_mm(m.affine, log_mean(maps), r.mask.geometry().center(), radius_mm);
+    EXPECT_NEAR(m.affine_distance_mm, here, 0.3) << m.name;
+  }
 }
 
 TEST_P(Atlas, LeavesOutWhoFailsIfToldSo) {
