@@ -4,7 +4,9 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <freeflow/atlas/atlas_options.h>
@@ -33,7 +35,12 @@ class TemplateBuilder {
   struct Done {
     Position position;
     int next;
-    AtlasRound round;
+    RoundRecord record;
+  };
+  /// What goes on from it: the template as bytes, and the states of own subjects that are left.
+  struct Left {
+    std::vector<std::byte> images;
+    std::vector<std::pair<std::size_t, SubjectState>> states;  // by place in own()
   };
   // affine_stage.cpp
   void find_affines();
@@ -75,9 +82,11 @@ class TemplateBuilder {
   // resume.cpp
   Position resume(Position position);
   std::vector<Done> kept_rounds(Position from);
-  std::optional<AtlasRound> kept_round(const Position& position, int next) const;
+  std::optional<RoundRecord> kept_round(const Position& position, int next) const;
   bool everywhere(bool here);
-  bool restore(const Position& position, int next);
+  /// Nothing where it is not whole in every process.
+  std::optional<Left> left_of(const Done& done);
+  void restore(const Done& done, Left left);
   void keep_round(const Position& position, int next, const AtlasRound& round);
   void forget_states_before(const Position& position);
   ContentKey round_key(const Position& position) const;

@@ -11,8 +11,8 @@ ContentKey TemplateBuilder::round_key(const Position& p) const {
 ContentKey TemplateBuilder::made_key(const Position& p, int next) const {
   std::ostringstream made;
   made.precision(17);
-  made << "template for " << averaged_for(next) - resolutions() << " step " << options_.shape_step
-       << " enough " << options_.enough_voxels << settings();
+  made << "template and failures for " << averaged_for(next) - resolutions() << " step "
+       << options_.shape_step << " enough " << options_.enough_voxels << settings();
   return derived_key(made.str(), {round_key(p)});
 }
 
@@ -45,13 +45,13 @@ TemplateBuilder::Position TemplateBuilder::after(const Position& p, int next) co
   return {next, next == p.resolution ? p.round + 1 : 0, made_key(p, next)};
 }
 
-/// The numbers of a round, where all that it made is there.
-std::optional<AtlasRound> TemplateBuilder::kept_round(const Position& p, int next) const {
+/// Of a round, where the template that it made is there.
+std::optional<RoundRecord> TemplateBuilder::kept_round(const Position& p, int next) const {
   const ContentKey made = made_key(p, next);
   if (!state_->has(derived_key("images", {made}))) return {};
   const auto bytes = state_->read(made);
   if (!bytes) return {};
-  return atlas_round(*bytes, grid_.space_code);
+  return round_record(*bytes, grid_.space_code);
 }
 
 bool TemplateBuilder::everywhere(bool here) {
@@ -63,12 +63,12 @@ bool TemplateBuilder::everywhere(bool here) {
 std::vector<TemplateBuilder::Done> TemplateBuilder::kept_rounds(Position p) {
   std::vector<Done> done;
   while (p.resolution < resolutions()) {
-    std::optional<AtlasRound> round = kept_round(p, p.resolution);
-    if (!round) round = kept_round(p, p.resolution + 1);
-    if (!everywhere(round.has_value())) break;
-    const int next = next_resolution(p, round->change_voxels);
+    std::optional<RoundRecord> record = kept_round(p, p.resolution);
+    if (!record) record = kept_round(p, p.resolution + 1);
+    if (!everywhere(record.has_value())) break;
+    const int next = next_resolution(p, record->round.change_voxels);
     if (!kept_round(p, next)) break;  // it was made for other numbers of rounds
-    done.push_back({p, next, std::move(*round)});
+    done.push_back({p, next, std::move(*record)});
     p = after(p, next);
   }
   return done;
@@ -80,12 +80,13 @@ KeptWork TemplateBuilder::kept() {
   key_ = affines_key();
   kept.affines = restore_affines();
   if (!kept.affines) return kept;
-  for (const Done& done : kept_rounds({0, 0, key_})) {
-    const Position next = after(done.position, done.next);
-    ++kept.rounds;
-    kept.resolution = next.resolution;
-    kept.round = next.round;
-  }
+  std::vector<Done> done = kept_rounds({0, 0, key_});
+  while (!done.empty() && !left_of(done.back())) done.pop_back();
+  if (done.empty()) return kept;
+  const Position next = after(done.back().position, done.back().next);
+  kept.rounds = int(done.size());
+  kept.resolution = next.resolution;
+  kept.round = next.round;
   return kept;
 }
 
@@ -93,9 +94,11 @@ TemplateBuilder::Position TemplateBuilder::resume(Position start) {
   if (!state_) return start;
   std::vector<Done> done = kept_rounds(start);
   for (; !done.empty(); done.pop_back()) {
-    if (!restore(done.back().position, done.back().next)) continue;
+    std::optional<Left> left = left_of(done.back());
+    if (!left) continue;
+    restore(done.back(), std::move(*left));
     for (Done& d : done) {
-      result_.rounds.push_back(std::move(d.round));
+      result_.rounds.push_back(std::move(d.record.round));
       observer_.on_round(result_.rounds.back());
     }
     return after(done.back().position, done.back().next);
@@ -103,29 +106,29 @@ TemplateBuilder::Position TemplateBuilder::resume(Position start) {
   return start;
 }
 
-bool TemplateBuilder::restore(const Position& p, int next) {
-  const auto images = state_->read(derived_key("images", {made_key(p, next)}));
-  std::vector<SubjectState> states;
-  for (const Cohort::Own& own : cohort_.own()) {
-    if (!cohort_.is_present(own.card)) continue;
-    const auto bytes = state_->read(state_key(p, own.card));
-    if (!bytes) break;
-    states.push_back(subject_state(*bytes, grid_.space_code));
+std::optional<TemplateBuilder::Left> TemplateBuilder::left_of(const Done& done) {
+  auto images = state_->read(derived_key("images", {made_key(done.position, done.next)}));
+  bool whole = images.has_value();
+  Left left;
+  for (std::size_t k = 0; whole && k < cohort_.own().size(); ++k) {
+    const std::size_t card = cohort_.own()[k].card;
+    if (!cohort_.is_present(card) || !done.record.failures[card].empty()) continue;
+    const auto bytes = state_->read(state_key(done.position, card));
+    whole = bytes.has_value();
+    if (whole) left.states.emplace_back(k, subject_state(*bytes, grid_.space_code));
   }
-  std::size_t present = 0;
-  for (const Cohort::Own& own : cohort_.own()) present += cohort_.is_present(own.card);
-  if (!everywhere(images && states.size() == present)) return false;
-  take_template(ctx_, *images, grid_.space_code, template_, mean_);
+  if (!everywhere(whole)) return {};
+  left.images = std::move(*images);
+  return left;
+}
+
+void TemplateBuilder::restore(const Done& done, Left left) {
+  cohort_.exclude(done.record.failures);
+  take_template(ctx_, left.images, grid_.space_code, template_, mean_);
   update_ = update_of(mean_);
-  std::vector<std::string> failures(cohort_.cards().size());
-  for (std::size_t k = 0, at = 0; k < cohort_.own().size(); ++k) {
-    if (!cohort_.is_present(cohort_.own()[k].card)) continue;
-    found_[k] = std::make_shared<const SubjectState>(std::move(states[at++]));
-    if (!found_[k]->failure.empty()) failures[cohort_.own()[k].card] = named(k, found_[k]->failure);
-  }
-  cohort_.exclude(failures);
-  forget_states_before(p);
-  return true;
+  for (auto& [k, state] : left.states)
+    found_[k] = std::make_shared<const SubjectState>(std::move(state));
+  forget_states_before(done.position);
 }
 
 void TemplateBuilder::keep_round(const Position& p, int next, const AtlasRound& round) {
@@ -133,7 +136,9 @@ void TemplateBuilder::keep_round(const Position& p, int next, const AtlasRound& 
   if (ranks_.rank() == 0) {
     const ContentKey made = made_key(p, next);
     state_->write(derived_key("images", {made}), to_bytes(ctx_, template_, mean_));
-    state_->write(made, to_bytes(round));
+    RoundRecord record{round, {}};
+    for (const SubjectCard& card : cohort_.cards()) record.failures.push_back(card.failure);
+    state_->write(made, to_bytes(record));
   }
   state_->settle();
   everywhere(true);  // from here on the round before is not needed

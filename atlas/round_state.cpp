@@ -55,9 +55,10 @@ SubjectState subject_state(std::span<const std::byte> bytes, int space_code) {
   return state;
 }
 
-std::vector<std::byte> to_bytes(const AtlasRound& r) {
-  return ByteWriter()
-      .put(r.resolution)
+std::vector<std::byte> to_bytes(const RoundRecord& record) {
+  const AtlasRound& r = record.round;
+  ByteWriter bytes;
+  bytes.put(r.resolution)
       .put(r.resolutions)
       .put(r.round)
       .put(r.grid)
@@ -70,12 +71,15 @@ std::vector<std::byte> to_bytes(const AtlasRound& r) {
       .put(r.picture)
       .put(r.width)
       .put(r.height)
-      .take();
+      .put(record.failures.size());
+  for (const std::string& failure : record.failures) bytes.put(failure);
+  return bytes.take();
 }
 
-AtlasRound atlas_round(std::span<const std::byte> bytes, int space_code) {
+RoundRecord round_record(std::span<const std::byte> bytes, int space_code) {
   ByteReader from(bytes, space_code);
-  AtlasRound r;
+  RoundRecord record;
+  AtlasRound& r = record.round;
   r.resolution = from.get<int>();
   r.resolutions = from.get<int>();
   r.round = from.get<int>();
@@ -89,7 +93,9 @@ AtlasRound atlas_round(std::span<const std::byte> bytes, int space_code) {
   r.picture = from.values<float>();
   r.width = from.get<int>();
   r.height = from.get<int>();
-  return r;
+  record.failures.resize(from.get<std::size_t>());
+  for (std::string& failure : record.failures) failure = from.text();
+  return record;
 }
 
 std::vector<std::byte> to_bytes(Context& ctx, const TemplateImage& image,

@@ -85,8 +85,13 @@ struct SubjectState {
 std::vector<std::byte> to_bytes(const SubjectState& state);
 SubjectState subject_state(std::span<const std::byte> bytes, int space_code);
 
-std::vector<std::byte> to_bytes(const AtlasRound& round);
-AtlasRound atlas_round(std::span<const std::byte> bytes, int space_code);
+/// A round's numbers, and why subjects were left out by its end (by card, empty: they were not).
+struct RoundRecord {
+  AtlasRound round;
+  std::vector<std::string> failures;
+};
+std::vector<std::byte> to_bytes(const RoundRecord& record);
+RoundRecord round_record(std::span<const std::byte> bytes, int space_code);
 
 /// The template that a round made, and the mean deformation that it found.
 std::vector<std::byte> to_bytes(Context& ctx, const TemplateImage& image,

@@ -64,6 +64,16 @@ struct Counter : AtlasObserver {
   bool stop_requested() override { return registered >= limit; }
 };
 
+/// In the first round the registration of the third subject fails.
+struct FailsOnce : Counter {
+  bool now = false;
+  void on_subject(AtlasStage stage, int round, std::size_t done, std::size_t all,
+                  bool was_there) override {
+    Counter::on_subject(stage, round, done, all, was_there);
+    now = stage == AtlasStage::rounds && round == 0 && done == 2;
+  }
+};
+
 }  // namespace
 
 class Atlas : public OnDevice {};
@@ -163,6 +173,47 @@ TEST_P(Atlas, GoesOnWhereItWasEndedToTheSameBits) {
   for (const auto& file : std::filesystem::directory_iterator(folder))
     std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   EXPECT_TRUE(template_of(ctx, group, more, {.state = &state}) == longer);
+  std::filesystem::remove_all(folder);
+}
+
+TEST_P(Atlas, GoesOnAfterASubjectHasFailedInARound) {
+  const std::vector<AtlasSubject> group = known_group(4);
+  const auto folder = new_folder("failed");
+  StateFolder state(folder.string(), "test");
+  FailsOnce observer;
+  AtlasOptions o = quick();
+  o.keep_going = true;
+  std::get<FlowOptions>(o.model).similarity.factory = [&] {
+    if (observer.now) throw RegistrationError("as planned");
+    return make_similarity({.kind = SimilarityKind::ssd});
+  };
+  const AtlasSurroundings around{.state = &state, .observer = &observer};
+  observer.limit = 2 * 4 + 4 + 3 + 1;
+  EXPECT_THROW(build_atlas(ctx, group, o, around), Cancelled) << "in the third round";
+  state.settle();
+  EXPECT_EQ(kept_work(ctx, group, o, around).rounds, 2);
+
+  observer.limit = 1 << 30;
+  observer.registered = 0;
+  const AtlasResult r = build_atlas(ctx, group, o, around);
+  EXPECT_EQ(observer.registered, 2) << "of three, one of which was done";
+  const auto failed =
+      std::ranges::find_if(r.members, [](const AtlasMember& m) { return !m.failure.empty(); });
+  ASSERT_NE(failed, r.members.end());
+  EXPECT_NE(failed->failure.find("': as planned"), std::string::npos) << failed->failure;
+  observer.registered = 0;
+  EXPECT_TRUE(template_of(ctx, group, o, around) == comparable(ctx, r));
+  EXPECT_EQ(observer.registered, 0);
+  state.settle();
+  std::vector<std::filesystem::path> files;
+  int needed = 0;
+  for (const auto& name : std::filesystem::directory_iterator(folder)) files.push_back(name.path());
+  for (const auto& file : files) {
+    std::filesystem::rename(file, folder.string() + "_aside");
+    needed += kept_work(ctx, group, o, around).rounds == 0;
+    std::filesystem::rename(folder.string() + "_aside", file);
+  }
+  EXPECT_EQ(needed, 1 + 3 + 3 + 3) << "the affines, and of rounds record, template, subjects left";
   std::filesystem::remove_all(folder);
 }
 
