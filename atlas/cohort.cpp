@@ -71,7 +71,8 @@ SubjectCard prepare(AtlasSubject& subject) {
 
 void check_own(const AtlasSubject& s) {
   s.geometry.validate(("subject '" + s.name + "'").c_str());
-  require(s.name.size() < WordWriter::text_bytes, "the name of a subject is too long: " + s.name);
+  constexpr std::size_t longest_name = 256;
+  require(s.name.size() < longest_name, "the name of a subject is too long: " + s.name);
   const std::size_t voxels = s.geometry.extent.count();
   require(!s.channels.empty(), "subject '" + s.name + "' has no image");
   for (const std::vector<float>& channel : s.channels)

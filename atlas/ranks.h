@@ -39,7 +39,7 @@ class WordWriter {
   WordWriter& put(const std::string& text);
   std::vector<std::int64_t> take() { return std::move(words_); }
 
-  static constexpr std::size_t text_bytes = 256, text_words = 1 + text_bytes / 8;
+  static constexpr std::size_t text_bytes = 1024, text_words = 1 + text_bytes / 8;
 
  private:
   std::vector<std::int64_t> words_;
