@@ -45,6 +45,8 @@ ordered_json made_from(const Program& program, const CommonOptions& pair) {
   if (!pair.fixed_mask.empty()) from["fixed_mask"] = content_hash(pair.fixed_mask);
   if (!pair.moving_mask.empty()) from["moving_mask"] = content_hash(pair.moving_mask);
   from["options"] = options;
+  // Levels of few voxels are left out unless the number is given, be it the default one.
+  if (program.name != "linreg" && !program.found["levels"].defaulted()) from["levels_given"] = true;
   return from;
 }
 

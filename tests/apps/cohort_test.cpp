@@ -177,6 +177,19 @@ TEST_F(Cohort, AFailureDoesNotEndTheOthersAndTheSameCommandGoesOn) {
   EXPECT_EQ(report("out/a_")["made_from"]["options"]["step"], 0.4);
 }
 
+TEST_F(Cohort, LevelsThatAreGivenCountBeTheyTheDefaultOnes) {
+  const std::string call = fluidreg + " -s ssd --linear none --start none --iterations 2 " +
+                           table("fixed\tmoving\toutput\nf.nii.gz\tm1.nii.gz\t../out/a_\n");
+  ASSERT_EQ(run(call).status, 0);
+  const auto levels = [&] { return report("out/a_")["levels"].size(); };
+  EXPECT_LT(levels(), 4u);
+  Outcome o = run(call + "--levels 4");
+  EXPECT_NE(o.err.find("1 done, 0 made before"), std::string::npos) << o.err;
+  EXPECT_EQ(levels(), 4u);
+  o = run(call + "--levels 4");
+  EXPECT_NE(o.err.find("0 done, 1 made before"), std::string::npos) << o.err;
+}
+
 TEST_F(Cohort, AFixedImageThatCannotBeReadFailsAgainWhereItComesAgain) {
   std::ofstream(folder / "data/bad.nii.gz") << "no image";
   const Outcome o = run(fluidreg + quick +
