@@ -71,6 +71,15 @@ std::vector<float> filled(Context& ctx, const Volume<float>& image) {
   return voxels;
 }
 
+/// On stderr now, and in the report.
+void say_what_happened(AtlasReport& report, bool quiet) {
+  std::vector<std::string> said = report.atlas.warnings;
+  for (const AtlasMember& m : report.atlas.members)
+    if (!m.failure.empty()) said.push_back("left out: " + m.failure);
+  print_warnings("atlas", said, quiet);
+  report.warnings.insert(report.warnings.end(), said.begin(), said.end());
+}
+
 void write_template(Context& ctx, const OutputSet& outputs, AtlasReport& report, Stopwatch& watch) {
   const AtlasResult& atlas = report.atlas;
   const Geometry& grid = atlas.mask.geometry();
@@ -162,10 +171,7 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   AtlasReport report{found,        options, atlas,     labels ? &*labels : nullptr,
                      own.warnings, seconds, predicted, processes.size()};
   if (outputs) {
-    print_warnings("atlas", atlas.warnings, command.quiet);
-    report.warnings.insert(report.warnings.end(), atlas.warnings.begin(), atlas.warnings.end());
-    for (const AtlasMember& m : atlas.members)
-      if (!m.failure.empty()) report.warnings.push_back("left out: " + m.failure);
+    say_what_happened(report, command.quiet);
     write_template(ctx, *outputs, report, stopwatch);
     stop_if_interrupted();
     outputs->commit();

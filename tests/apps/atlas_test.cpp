@@ -310,6 +310,11 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   const Outcome contrast = run(atlas + " -i s0.nii t2.nii -o t2_" + quick);
   EXPECT_EQ(contrast.status, 1);
   EXPECT_NE(contrast.err.find("one contrast"), std::string::npos) << contrast.err;
+  const Outcome left = run(atlas + " -i s0.nii t2.nii s1.nii --keep-going -o left_" + quick);
+  EXPECT_EQ(left.status, 0) << left.err;
+  EXPECT_NE(left.err.find("atlas: warning: left out: subject 't2': its intensities run against"),
+            std::string::npos)
+      << left.err;
   const Outcome without =
       run(atlas + " -i s0.nii missing.nii s1.nii --keep-going -o kept_" + quick);
   EXPECT_EQ(without.status, 0) << without.err;
