@@ -116,8 +116,6 @@ int say_plan(const AtlasCommand& command, AtlasOptions options,
              const std::vector<ListedSubject>& subjects, Processes& processes) {
   Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
   ReadSubjects own = read_own(command, options, subjects, processes, ctx.threads());
-  for (const ListedSubject& s : own.listed)
-    if (!s.labels.empty()) read_labels(s.labels);
   print_warnings("atlas", own.warnings, command.quiet);
   std::optional<StateFolder> state;
   if (std::filesystem::exists(state_folder(command)))

@@ -105,7 +105,7 @@ po::options_description scheme_of_command(AtlasCommand& o) {
       ("interpolation", shown(o.interpolation)->value_name("linear|cubic"),
        "between the subjects' voxels")  //
       ("keep-going", po::bool_switch(&o.keep_going),
-       "leave out subjects that fail or cannot be read");
+       "leave out subjects that fail, and subjects or labels that cannot be read");
   return scheme;
 }
 

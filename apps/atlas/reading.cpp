@@ -10,6 +10,7 @@
 #include <apps/program.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
+#include <freeflow/io/label_file.h>
 
 namespace freeflow::apps {
 
@@ -21,6 +22,22 @@ void require_grid(const std::string& file, const Geometry& grid, const std::stri
           "'" + file + "' lies on another grid than '" + image +
               "' of the same subject; resample it first: regtool apply -i " + file + " -r " +
               image + " --interpolation labels -o FILE");
+}
+
+/// Before the work rather than after it, when they are carried.
+void check_labels(const ListedSubject& listed, const Geometry& grid) {
+  if (listed.labels.empty()) return;
+  require_grid(listed.labels, read_labels(listed.labels).geometry, listed.channels[0], grid);
+}
+
+template <class Work>
+std::exception_ptr failure_of(const Work& work) {
+  try {
+    work();
+  } catch (...) {
+    return std::current_exception();
+  }
+  return {};
 }
 
 }  // namespace
@@ -45,8 +62,6 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
     require_grid(listed.mask, mask.geometry, first, subject.geometry);
     subject.mask = std::move(mask.voxels);
   }
-  if (!listed.labels.empty())
-    require_grid(listed.labels, read_geometry(listed.labels), first, subject.geometry);
   return subject;
 }
 
@@ -76,29 +91,40 @@ ReadSubjects read_subjects(const std::vector<ListedSubject>& listed, bool keep_g
   const std::size_t n = listed.size();
   std::vector<AtlasSubject> read(n);
   std::vector<std::vector<std::string>> warnings(n);
-  std::vector<std::exception_ptr> failures(n);
+  std::vector<std::exception_ptr> failures(n), failures_of_labels(n);
   std::atomic<std::size_t> next = 0;
   {
     std::vector<std::jthread> readers;
     for (int t = 0; t < std::max(1, std::min(threads, int(n))); ++t)
       readers.emplace_back([&] {
-        for (std::size_t i = next++; i < n && !interrupt_requested(); i = next++) try {
-            read[i] = read_subject(listed[i], warnings[i]);
-          } catch (...) {
-            failures[i] = std::current_exception();
-          }
+        for (std::size_t i = next++; i < n && !interrupt_requested(); i = next++) {
+          failures[i] = failure_of([&] { read[i] = read_subject(listed[i], warnings[i]); });
+          if (!failures[i])
+            failures_of_labels[i] = failure_of([&] { check_labels(listed[i], read[i].geometry); });
+        }
       });
   }
   stop_if_interrupted();
   ReadSubjects result;
   for (std::size_t i = 0; i < n; ++i) {
-    try {
-      if (failures[i]) std::rethrow_exception(failures[i]);
+    const auto said_of = [&](const std::exception_ptr& failure, const std::string& begin) {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const std::runtime_error& e) {
+        if (!keep_going) throw;
+        warnings[i].push_back(begin + e.what());
+      }
+    };
+    if (failures[i]) {
+      said_of(failures[i], "subject '" + listed[i].name + "' is left out: ");
+    } else {
       result.subjects.push_back(std::move(read[i]));
       result.listed.push_back(listed[i]);
-    } catch (const std::runtime_error& e) {
-      if (!keep_going) throw;
-      warnings[i].push_back("subject '" + listed[i].name + "' is left out: " + e.what());
+    }
+    if (failures_of_labels[i]) {
+      said_of(failures_of_labels[i],
+              "the labels of subject '" + listed[i].name + "' are left out: ");
+      result.listed.back().labels.clear();
     }
     result.warnings.insert(result.warnings.end(), warnings[i].begin(), warnings[i].end());
   }

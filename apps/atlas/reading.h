@@ -17,14 +17,14 @@ struct ReadSubjects {
 
 /// Reads on several threads. Throws IoError for a file that cannot be read and InvalidArgument for
 /// channels, masks and labels on another grid than the subject's image; with keep_going such a
-/// subject is left out with a warning.
+/// subject, or its labels alone, are left out with a warning. Labels are only looked at.
 ReadSubjects read_subjects(const std::vector<ListedSubject>& listed, bool keep_going, int threads);
 
 /// A sentence for each whose size is another unit's beside that of the median subject
 /// (said_of_sizes()). Reads headers; what cannot be read is left to read_subjects().
 std::vector<std::string> said_of_subject_sizes(const std::vector<ListedSubject>& listed);
 
-/// One subject, its labels only checked.
+/// One subject, without its labels.
 AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>& warnings);
 
 }  // namespace freeflow::apps

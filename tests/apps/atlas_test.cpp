@@ -274,6 +274,21 @@ TEST_F(AtlasProgram, DryRunsFindFilesThatAreCutOff) {
                  "lhalf.nii.gz");
 }
 
+TEST_F(AtlasProgram, LabelsThatCannotBeReadAreSaidBeforeTheWork) {
+  std::ofstream(path("bad.nii")) << slurp(folder / "ls1.nii").substr(0, 900);
+  const std::string call = atlas + images() + "--labels ls0.nii bad.nii ls2.nii" + quick;
+  expect_refusal(run(call + "-o out_"), "bad.nii");
+  const Outcome o = run(call + "--keep-going -o kept_");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("warning: the labels of subject 's1' are left out: cannot read 'bad.nii'"),
+            std::string::npos)
+      << o.err;
+  const auto report = nlohmann::json::parse(slurp(folder / "kept_report.json"));
+  EXPECT_EQ(report["labels"]["subjects"], 2);
+  for (const auto& member : report["members"])
+    EXPECT_EQ(member.contains("mean_dice_with_majority"), member["name"] != "s1");
+}
+
 TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   const std::string out = " -o out_" + quick;
   expect_refusal(run(atlas), "-i LIST.tsv");
