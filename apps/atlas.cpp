@@ -10,6 +10,7 @@
 #include <apps/atlas/atlas_report.h>
 #include <apps/atlas/command.h>
 #include <apps/atlas/member_transforms.h>
+#include <apps/atlas/older_outputs.h>
 #include <apps/atlas/plan.h>
 #include <apps/atlas/probabilities.h>
 #include <apps/atlas/processes.h>
@@ -18,6 +19,7 @@
 #include <apps/host_memory.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
+#include <apps/output_names.h>
 #include <apps/program.h>
 #include <freeflow/core/cancelled.h>
 #include <freeflow/core/error.h>
@@ -53,15 +55,36 @@ std::vector<ListedSubject> share_of(const std::vector<ListedSubject>& all, const
   return own;
 }
 
+/// Of channels, subjects and their labels that are listed.
 std::vector<std::string> output_suffixes(const AtlasCommand& command,
                                          const std::vector<ListedSubject>& subjects) {
   std::vector<std::string> suffixes = member_suffixes(command, subjects);
-  for (const char* name : {"template.nii.gz", "mask.nii.gz", "labels.nii.gz", "agreement.nii.gz",
-                           "report.json", "report.html"})
+  for (const char* name : {"template.nii.gz", "mask.nii.gz", "report.json", "report.html"})
     suffixes.emplace_back(name);
+  if (std::ranges::any_of(subjects, [](const ListedSubject& s) { return !s.labels.empty(); }))
+    suffixes.insert(suffixes.end(), {"labels.nii.gz", "agreement.nii.gz"});
   for (std::size_t c = 1; c < subjects[0].channels.size(); ++c)
     suffixes.push_back("template" + std::to_string(c + 1) + ".nii.gz");
   return suffixes;
+}
+
+std::vector<ListedSubject> present_of(const AtlasResult& atlas,
+                                      std::vector<ListedSubject> subjects) {
+  std::erase_if(subjects, [&](const ListedSubject& s) {
+    const auto member = std::ranges::find(atlas.members, s.name, &AtlasMember::name);
+    return member == atlas.members.end() || !member->failure.empty();
+  });
+  return subjects;
+}
+
+/// Of the folder, not of the template: the report judges that.
+void warn_of_older_outputs(const AtlasCommand& command, const AtlasReport& report,
+                           const std::vector<ListedSubject>& subjects) {
+  std::vector<std::string> written = output_suffixes(command, present_of(report.atlas, subjects));
+  if (report.labels && command.probabilities)
+    for (const std::string& name : probability_names(*report.labels)) written.push_back(name);
+  const std::vector<std::string> older = older_outputs(command, subjects, written);
+  if (!older.empty()) print_warnings("atlas", {said_of_older_outputs(older)}, command.quiet);
 }
 
 /// For programs to which NaN is no voxel.
@@ -170,6 +193,7 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
                      own.warnings, seconds, predicted, processes.size()};
   if (outputs) {
     say_what_happened(report, command.quiet);
+    warn_of_older_outputs(command, report, subjects);
     write_template(ctx, *outputs, report, stopwatch);
     stop_if_interrupted();
     outputs->commit();
@@ -177,23 +201,13 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   std::int64_t written = 1;  // nobody registers to a template that is not there yet
   processes.sum(std::span(&written, 1));
   if (command.transforms || command.jacobians) {
-    std::vector<ListedSubject> present;
-    for (const AtlasResult::Own& member : atlas.own)
-      for (const ListedSubject& s : own.listed)
-        if (s.name == atlas.members[member.member].name) present.push_back(s);
-    write_member_files(ctx, command, options.model, present, state);
+    write_member_files(ctx, command, options.model, present_of(atlas, own.listed), state);
     report.seconds.transforms = stopwatch.lap();
   }
-  if (outputs && !command.quiet) {
-    std::fputs(closing_words(report, files_in_words(command, subjects)).c_str(), stderr);
-    const auto is_there = [&](const ListedSubject& s) {
-      const auto member = std::ranges::find(atlas.members, s.name, &AtlasMember::name);
-      return member != atlas.members.end() && member->failure.empty();
-    };
-    const auto first = std::ranges::find_if(subjects, is_there);
-    if (command.transforms && first != subjects.end())
-      std::fputs(transform_commands(command, *first).c_str(), stderr);
-  }
+  if (!outputs || command.quiet) return done;
+  std::fputs(closing_words(report, files_in_words(command, subjects)).c_str(), stderr);
+  if (command.transforms)
+    std::fputs(transform_commands(command, present_of(atlas, subjects).front()).c_str(), stderr);
   return done;
 }
 

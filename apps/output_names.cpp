@@ -144,6 +144,17 @@ OutputNames linear_names(const CommonOptions& o) {
   return names;
 }
 
+std::string said_of_older_outputs(const std::vector<std::string>& files) {
+  constexpr std::size_t most_named = 9;
+  std::string named;
+  for (std::size_t i = 0; i < std::min(files.size(), most_named); ++i)
+    named += (i == 0 ? "'" : ", '") + files[i] + "'";
+  if (files.size() > most_named)
+    named += " and " + std::to_string(files.size() - most_named) + " more";
+  return "of an earlier run, and no part of what is written now: " + named +
+         "; remove it, or take another prefix";
+}
+
 void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
                            std::vector<std::string>& warnings) {
   std::vector<std::string> others, own = names.all();
@@ -151,16 +162,14 @@ void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,
     for (const OutputNames& names_of_run : {all, plain_files(all)})
       for (const std::string& name : names_of_run.all())
         if (std::ranges::find(others, name) == others.end()) others.push_back(name);
-  std::string left;
+  std::vector<std::string> left;
   for (const std::string& name : others) {
     std::error_code none;
     if (std::ranges::find(own, name) == own.end() &&
         std::filesystem::exists(names.prefix + name, none))
-      left += (left.empty() ? "'" : ", '") + names.prefix + name + "'";
+      left.push_back(names.prefix + name);
   }
-  if (!left.empty())
-    warnings.push_back("of an earlier run, and no part of what is written now: " + left +
-                       "; remove it, or take another prefix");
+  if (!left.empty()) warnings.push_back(said_of_older_outputs(left));
 }
 
 void protect_inputs(const CommonOptions& o, const OutputNames& names) {

@@ -45,6 +45,9 @@ struct OutputNames {
 OutputNames nonrigid_names(const CommonOptions& o);
 OutputNames linear_names(const CommonOptions& o);
 
+/// That these files are of an earlier run.
+std::string said_of_older_outputs(const std::vector<std::string>& files);
+
 /// A sentence that names the files which another program (linreg after ffdreg, or the reverse)
 /// wrote with this prefix and which this one leaves where they are.
 void warn_of_older_outputs(const CommonOptions& o, const OutputNames& names,

@@ -260,6 +260,24 @@ TEST_F(AtlasProgram, SaysWhatItWouldDo) {
   EXPECT_FALSE(std::filesystem::exists(path("out_state")));
 }
 
+TEST_F(AtlasProgram, WarnsOfWhatAnEarlierTemplateLeft) {
+  const std::string call = atlas + quick + "-o a_ ";
+  Outcome o = run(call + images() + labels() + "--probabilities --jacobians");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err.find("of an earlier run"), std::string::npos) << o.err;
+  for (const char* name : {"a_template2.nii.gz", "a_new_1Warp.nii.gz", "a_s1_Warped.nii.gz"})
+    std::ofstream(path(name)) << "a";
+  o = run(call + "-i s0.nii s1.nii");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("atlas: warning: of an earlier run, and no part of what is written now: "
+                       "'a_agreement.nii.gz', 'a_labels.nii.gz', 'a_probability_3.nii.gz', "
+                       "'a_probability_7.nii.gz', 'a_s0_LogJacobian.nii.gz', "
+                       "'a_s1_LogJacobian.nii.gz', 'a_s2_LogJacobian.nii.gz', "
+                       "'a_template2.nii.gz'; remove it, or take another prefix\n"),
+            std::string::npos)
+      << o.err;
+}
+
 TEST_F(AtlasProgram, DryRunsFindFilesThatAreCutOff) {
   const HostImage image = read_image(path("s1.nii")), of_labels = read_image(path("ls1.nii"));
   const auto write_half = [&](const std::string& name, const HostImage& whole) {
