@@ -1,7 +1,6 @@
 #include <apps/atlas/member_transforms.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <future>
 #include <optional>
 #include <span>
@@ -13,6 +12,8 @@
 #include <apps/results.h>
 #include <apps/shell_word.h>
 #include <apps/stripped_images.h>
+#include <freeflow/core/error.h>
+#include <freeflow/io/content_hash.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
@@ -50,7 +51,8 @@ ContentKey content_of_files(const std::vector<InputImage>& channels,
 constexpr const char* jacobian_name = "LogJacobian.nii.gz";
 
 /// Files of one subject, and what stands in the state for them: a mark in their own name that holds
-/// what they were made from. So a mark never stands for files that another run has written since.
+/// what they were made from and what they hold. So a mark never stands for files that another run
+/// or another program has written since.
 class WrittenFiles {
  public:
   WrittenFiles(StateFolder& state, const std::string& prefix, std::vector<std::string> names,
@@ -61,9 +63,13 @@ class WrittenFiles {
     mark_ = derived_key(of, {});
   }
   bool there() const {
-    const bool files = std::ranges::all_of(
-        names_, [&](const std::string& name) { return std::filesystem::exists(prefix_ + name); });
-    return names_.empty() || (files && state_.read(mark_) == content());
+    if (names_.empty()) return true;
+    const auto mark = state_.read(mark_);
+    try {
+      return mark && *mark == content();
+    } catch (const IoError&) {
+      return false;  // a file is gone
+    }
   }
   /// Before the files are replaced, and once they are in their places.
   void forget() const { state_.remove(mark_); }
@@ -72,8 +78,11 @@ class WrittenFiles {
   }
 
  private:
+  /// Throws IoError where a file cannot be read.
   std::vector<std::byte> content() const {
-    const auto bytes = std::as_bytes(std::span(&origin_, 1));
+    std::string text = origin_.text();
+    for (const std::string& name : names_) text.append(" ").append(content_hash(prefix_ + name));
+    const auto bytes = std::as_bytes(std::span(text));
     return {bytes.begin(), bytes.end()};
   }
 

@@ -84,6 +84,12 @@ TEST_F(AtlasProgram, TransformsFollowHeadersThatChange) {
   const auto then = written();
   ASSERT_EQ(run(call).status, 0);
   EXPECT_EQ(written(), then) << "it was there";
+  for (const char* name : {"a_s1_0GenericAffine.mat", "a_s1_1InverseWarp.nii.gz"}) {
+    const std::string whole = slurp(path(name));
+    std::ofstream(path(name)) << std::string(whole.size(), 'x');
+    ASSERT_EQ(run(call).status, 0);
+    EXPECT_TRUE(slurp(path(name)) == whole) << name << " was another's";
+  }
   for (const std::string name : {"s0.nii", "s1.nii", "s2.nii"})
     copy_image(path(name), path(name), 1, 128);
   ASSERT_EQ(run(call).status, 0);
