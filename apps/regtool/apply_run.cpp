@@ -1,7 +1,6 @@
 #include <apps/regtool/apply_run.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -26,8 +25,7 @@ namespace {
 constexpr const char* record_suffix = ".made.json";
 
 ordered_json record_of(const std::string& made_from, const std::string& output) {
-  return {{"made_from", ordered_json::parse(made_from)},
-          {"bytes_of_file", std::filesystem::file_size(output)}};
+  return {{"made_from", ordered_json::parse(made_from)}, {"content", content_hash(output)}};
 }
 
 /// ITK's own mean the same whatever the images.

@@ -240,6 +240,18 @@ TEST_F(Cohort, ApplyTakesATableToo) {
   EXPECT_NE(both.err.find("leave out -i, -r, -t and -o"), std::string::npos) << both.err;
 }
 
+TEST_F(Cohort, AnOutputThatAnotherCallReplacedIsMadeAgain) {
+  const std::string call =
+      regtool + " apply" + table("input\treference\toutput\nm1.nii.gz\tf.nii.gz\t../out.nii\n");
+  ASSERT_EQ(run(call).status, 0);
+  const std::string whole = slurp(folder / "out.nii");
+  ASSERT_EQ(run(regtool + " apply -i data/m2.nii.gz -r data/f.nii.gz -o out.nii").status, 0);
+  EXPECT_EQ(slurp(folder / "out.nii").size(), whole.size());
+  const Outcome o = run(call);
+  EXPECT_NE(o.err.find("1 done, 0 made before, 0 failed"), std::string::npos) << o.err;
+  EXPECT_TRUE(slurp(folder / "out.nii") == whole);
+}
+
 TEST_F(Cohort, WhatIsDoneMayLieWhereNothingCanBeWritten) {
   // root may write anywhere, but for this
   const std::string bound =
