@@ -11,7 +11,7 @@ namespace {
 
 /// What the fixed image is made of, but for options that all pairs share.
 std::string fixed_files(const CommonOptions& o, const Inputs& inputs) {
-  std::string files = o.fixed_mask;
+  std::string files = inputs.kept_files + o.fixed_mask;
   for (const std::string& file : o.fixed) files += '\n' + file;
   // A part of it alone where the moving image is whole.
   if (inputs.fixed[0].intensities.measured) files += "\npart";

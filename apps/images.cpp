@@ -157,7 +157,10 @@ Inputs read_inputs(const CommonOptions& o, KeptImages* kept) {
   };
   inputs.fixed = read_channels(o.fixed, intensities, read_fixed);
   if (!o.fixed_mask.empty()) inputs.fixed_mask = read_fixed(o.fixed_mask);
-  if (kept) kept->end_of_pair();
+  if (kept) {
+    inputs.kept_files = kept->files_of_pair();
+    kept->end_of_pair();
+  }
   moving.get();
   inputs.weights = similarity_choice(o).weights_of(inputs.fixed.size());
   const auto keep_warnings = [&](const HostImage& image) {

@@ -25,6 +25,7 @@ struct Inputs {
   std::vector<double> weights;                       ///< of the channels; they sum to 1
   std::optional<HostImage> fixed_mask, moving_mask;  ///< on the grids of their images
   std::vector<std::string> warnings;
+  std::string kept_files;  ///< of the fixed side, with what they held, where they are kept
 
   /// Of the first channels, which stand for the images where one is asked for.
   const HostImage& fixed_image() const { return fixed.front().voxels; }

@@ -12,8 +12,11 @@ namespace freeflow::apps {
 
 class KeptImages {
  public:
-  /// The file's image, kept from the pair before or read now. For the thread that reads.
+  /// The file's image, kept from the pair before, if it holds what it held then, or read now. For
+  /// the thread that reads.
   HostImage read(const std::string& path);
+  /// The files that were read for the pair, with what they held.
+  std::string files_of_pair() const;
   /// All that was read for a pair: what it did not use is forgotten.
   void end_of_pair();
 
@@ -32,7 +35,7 @@ class KeptImages {
   void forget() { image_.reset(); }
 
  private:
-  std::map<std::string, std::shared_ptr<const HostImage>> before_, now_;
+  std::map<std::string, std::shared_ptr<const HostImage>> before_, now_;  // by file and contents
   std::unique_ptr<DeviceImage> image_;
   std::string files_;
 };

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include <apps/cohort.h>
+#include <apps/images.h>
 #include <apps/program.h>
 #include <apps/threads.h>
 #include <freeflow/io/image_file.h>
@@ -198,6 +199,20 @@ TEST_F(Cohort, AFixedImageThatCannotBeReadFailsAgainWhereItComesAgain) {
                               "f.nii.gz\tm2.nii.gz\t../out/d_\n"));
   EXPECT_EQ(o.status, 1) << o.err;
   EXPECT_NE(o.err.find("4 pairs: 2 done, 0 made before, 2 failed"), std::string::npos) << o.err;
+}
+
+TEST_F(Cohort, AFixedImageThatIsReplacedIsReadAgain) {
+  CommonOptions pair;
+  pair.fixed = {(folder / "data/f.nii.gz").string()};
+  pair.moving = {(folder / "data/m1.nii.gz").string()};
+  KeptImages kept;
+  const Inputs first = read_inputs(pair, &kept), again = read_inputs(pair, &kept);
+  EXPECT_EQ(first.kept_files, again.kept_files);
+  write("f.nii.gz", {26, 24, 20}, 0.5);
+  const Inputs replaced = read_inputs(pair, &kept);
+  EXPECT_NE(replaced.kept_files, first.kept_files) << "nor is its pyramid taken";
+  EXPECT_EQ(replaced.fixed_image().voxels, read_image(pair.fixed[0]).voxels);
+  EXPECT_NE(replaced.fixed_image().voxels, first.fixed_image().voxels);
 }
 
 TEST_F(Cohort, ApplyTakesATableToo) {
