@@ -99,6 +99,11 @@ std::vector<fs::path> reports_below(const fs::path& folder) {
   return reports;
 }
 
+/// Bad before good; what an older program called otherwise is to be looked at.
+int order_of_grade(const GroupMember& m) {
+  return m.grade == "bad" ? 0 : m.grade == "good" ? 2 : 1;
+}
+
 }  // namespace
 
 std::vector<double> robust_scores(const std::vector<double>& values) {
@@ -132,7 +137,8 @@ void rank(std::vector<GroupMember>& members) {
     first = end;
   }
   std::ranges::sort(members, [](const GroupMember& a, const GroupMember& b) {
-    return a.score != b.score ? a.score > b.score : a.name < b.name;
+    return std::tuple(order_of_grade(a), -a.score, a.name) <
+           std::tuple(order_of_grade(b), -b.score, b.name);
   });
 }
 

@@ -48,7 +48,8 @@ Group read_group(const std::filesystem::path& folder);
 std::vector<double> robust_scores(const std::vector<double>& values);
 
 /// Fills in the scores, of each program's among themselves, as an affine matches less than a
-/// deformation whatever its worth, and puts the worst first; names decide between equals.
+/// deformation whatever its worth, and puts the worst first: by the verdict, then by the score;
+/// names decide between equals.
 void rank(std::vector<GroupMember>& members);
 
 /// One page of the group, for the folder of `page`; each name is a link where the subject's own

@@ -112,12 +112,20 @@ std::string dots(const Group& group, const Shown& shown) {
 }  // namespace
 
 std::string group_page(const Group& group, const std::string& title, const fs::path& page) {
-  const auto outliers = std::ranges::count_if(
-      group.members, [](const GroupMember& m) { return m.score > GroupMember::outlier; });
+  const auto count = [&](const auto& counts) {
+    return std::to_string(std::ranges::count_if(group.members, counts));
+  };
+  const std::string outliers =
+                        count([](const GroupMember&m) { return m.score > GroupMember::outlier; }),
+                    bad = count([](const GroupMember&m) { return m.grade == "bad"; }),
+                    look = count(
+                        [](const GroupMember&m) { return m.grade != "bad" && m.grade != "good"; });
   std::string html =
       page_head(title) + "<header><h1>" + escaped(title) + "</h1>\n<p class=\"soft\">" +
-      std::to_string(group.members.size()) + " registrations, " + std::to_string(outliers) +
-      " of them outliers, worst first</p></header>\n<p>The score is the largest distance of the "
+      std::to_string(group.members.size()) + " registrations, " + outliers +
+      " of them outliers; by their verdicts " + bad + " bad and " + look +
+      " to be looked at. Worst first: by the verdict, then by the score.</p></header>\n<p>The "
+      "score is the largest distance of the "
       "three figures from the median of the registrations by the same program, in robust standard "
       "deviations (1.48 times the median absolute deviation); similarity counts where it is low. "
       "Above " +

@@ -64,6 +64,16 @@ TEST_F(GroupReport, PutsThePlantedOutlierFirst) {
       << "not of .";
 }
 
+TEST_F(GroupReport, SaysHowManyAreBadByTheirVerdicts) {
+  for (int i = 0; i < 8; ++i) plant_good(i);
+  plant("worse/reg_", 1.05, 0.302, 10.3);
+  plant("zero/reg_", 1.101, 0.302, 10.3);
+  ASSERT_EQ(run(group_report + ".").status, 0);
+  const std::string html = slurp(folder / "group.html");
+  EXPECT_NE(html.find("by their verdicts 1 bad and 1 to be looked at"), std::string::npos) << html;
+  EXPECT_LT(html.find(">worse/reg<"), html.find(">zero/reg<"));
+}
+
 TEST_F(GroupReport, LinksFromWhereThePageLies) {
   plant_good(1);
   ASSERT_EQ(run("mkdir -p pages && " + group_report + ". -o pages/all.html").status, 0);
@@ -129,6 +139,21 @@ TEST(Rank, LowSimilarityCountsAndHighDoesNot) {
   for (const apps::GroupMember& m : members)
     EXPECT_EQ(m.score == 0, m.name == "e" || m.name == "c" || *m.similarity.value >= 1.31)
         << m.name;
+}
+
+TEST(Rank, TheVerdictCountsBeforeTheScore) {
+  std::vector<apps::GroupMember> members(6);
+  const char* const grades[] = {"good", "look", "good", "bad", "look", "bad"};
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i].name.push_back(char('a' + i));
+    members[i].grade = grades[i];
+    members[i].similarity.value = i == 2 ? 1.0 : 1.3;
+  }
+  members[5].similarity.value = 1.2;
+  apps::rank(members);
+  std::string order;
+  for (const apps::GroupMember& m : members) order += m.name;
+  EXPECT_EQ(order, "fdbeca");
 }
 
 TEST(Rank, FewOfWhichNoneStandsOutHaveNoOutlier) {
