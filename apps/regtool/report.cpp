@@ -13,6 +13,7 @@
 #include <apps/report_page/report_values.h>
 #include <apps/results.h>
 #include <freeflow/deform/field_operations.h>
+#include <freeflow/io/file_checks.h>
 
 namespace po = boost::program_options;
 namespace fs = std::filesystem;
@@ -63,6 +64,8 @@ void check(const ReportOptions& o) {
           "--fixed, --moving and -t are of one registration, not of a --group");
   require(o.transforms.size() <= 2,
           "-t takes a field and then its affine, or one file; regtool compose makes one of more");
+  require(o.output.empty() || has_extension(o.output, ".html") || has_extension(o.output, ".htm"),
+          "-o " + o.output + ": the page is written as HTML: name it FILE.html");
 }
 
 /// What the run read, by its report and by what is named now.

@@ -74,6 +74,16 @@ TEST_F(GroupReport, SaysHowManyAreBadByTheirVerdicts) {
   EXPECT_LT(html.find(">worse/reg<"), html.find(">zero/reg<"));
 }
 
+TEST_F(GroupReport, ReplacesNoOtherFile) {
+  plant_good(1);
+  for (const char* name : {"sub-10001/reg_report.json", "sub-10001/image.nii.gz", "page"}) {
+    std::ofstream(folder / name, std::ios::app) << ' ';
+    const std::string before = slurp(folder / name);
+    expect_refusal(run(group_report + ". -o " + name), "the page is written as HTML");
+    EXPECT_EQ(slurp(folder / name), before) << name;
+  }
+}
+
 TEST_F(GroupReport, LinksFromWhereThePageLies) {
   plant_good(1);
   ASSERT_EQ(run("mkdir -p pages && " + group_report + ". -o pages/all.html").status, 0);
