@@ -164,7 +164,7 @@ std::vector<TableRow> read_table(const std::string& path, const TableColumns& co
   }
   require(!rows.empty(), "'" + path +
                              "' has no rows; name the columns in its first line, and then "
-                             "the files of a pair in each line");
+                             "files in each line");
   return rows;
 }
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <map>
 #include <set>
-#include <span>
 
 #include <apps/table.h>
 #include <freeflow/core/error.h>
@@ -59,18 +58,21 @@ std::size_t channel_of(const std::string& column) {
                                                                     : 0;
 }
 
-ListedSubject subject_of(const std::map<std::string, std::string>& row, const std::string& where) {
+ListedSubject subject_of(const std::string& table, const TableRow& row, std::size_t channels) {
   ListedSubject subject;
-  for (const auto& [column, value] : row) {
-    const std::size_t channel = channel_of(column);
-    if (channel > subject.channels.size()) subject.channels.resize(channel);
-    if (channel > 0) subject.channels[channel - 1] = value;
-    if (column == "name") subject.name = value;
-    if (column == "mask") subject.mask = value;
-    if (column == "labels") subject.labels = value;
+  subject.channels.resize(channels);
+  for (const auto& [column, cell] : row.cells) {
+    if (column == "name") {
+      subject.name = cell;
+      continue;
+    }
+    const std::string file = path_in_table(table, cell);
+    if (column == "mask") subject.mask = file;
+    if (column == "labels") subject.labels = file;
+    if (const std::size_t channel = channel_of(column)) subject.channels[channel - 1] = file;
   }
   for (const std::string& file : subject.channels)
-    require(!file.empty(), where + " lacks an image in one of its channels");
+    require(!file.empty(), row.place + " lacks an image in one of its channels");
   return subject;
 }
 
@@ -80,34 +82,16 @@ std::string in_quotes(const std::string& words) {
 }
 
 std::vector<ListedSubject> listed_in(const std::string& path) {
-  const std::vector<TableLine> lines = table_lines(path);
-  require(!lines.empty(), in_quotes(path) + " has no first line with the names of its columns");
-  const std::vector<std::string>& columns = lines[0].cells;
-  const std::string names =
-      "its first line names columns out of image, name, mask, labels, channel2 to channel9, with "
-      "tabs between them";
-  for (const std::string& column : columns)
-    if (channel_of(column) == 0 && column != "name" && column != "mask" && column != "labels")
-      throw InvalidArgument(in_quotes(path)
-                                .append(" has a column '")
-                                .append(one_line(column))
-                                .append("'; ")
-                                .append(names));
-  require(std::ranges::find(columns, "image") != columns.end(),
-          "'" + path + "' has no column 'image'; " + names);
+  TableColumns columns{{"image"}, {"name", "mask", "labels"}};
+  for (int channel = 2; channel <= 9; ++channel)
+    columns.optional.push_back("channel" + std::to_string(channel));
+  const std::vector<TableRow> rows = read_table(path, columns);
+  std::size_t channels = 0;
+  for (const TableRow& row : rows)
+    for (const auto& [column, cell] : row.cells) channels = std::max(channels, channel_of(column));
   std::vector<ListedSubject> subjects;
-  for (const TableLine& line : std::span(lines).subspan(1)) {
-    const std::vector<std::string>& cells = line.cells;
-    const std::string where = "line " + std::to_string(line.number) + " of '" + path + "'";
-    require(cells.size() <= columns.size(), where + " has more cells than the first line");
-    std::map<std::string, std::string> row;
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      std::string cell = i < cells.size() ? cells[i] : "";
-      if (!cell.empty() && columns[i] != "name") cell = path_in_table(path, cell);
-      row[columns[i]] = cell;
-    }
-    subjects.push_back(subject_of(row, where));
-  }
+  subjects.reserve(rows.size());
+  for (const TableRow& row : rows) subjects.push_back(subject_of(path, row, channels));
   return subjects;
 }
 

@@ -331,6 +331,14 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   expect_refusal(run(atlas + images() + "--trim 0.2" + out), "add --statistic trimmed");
   std::ofstream(path("bad.tsv")) << "picture\ns0.nii\n";
   expect_refusal(run(atlas + " -i bad.tsv" + out), "column 'picture'");
+  for (const auto& [text, words] :
+       {std::pair{"image\tlabels\timage\ns0.nii\tls0.nii\ts1.nii\n", "'image' is there twice"},
+        std::pair{"image\tmask\ns0.nii\tms0.nii\ns1.nii\n", "line 3: it has 1 cells for 2 columns"},
+        std::pair{"image\tchannel2\ns0.nii\ts1.nii\ns2.nii\t\n", "line 3 lacks an image"},
+        std::pair{"image\n", "has no rows"}}) {
+    std::ofstream(path("bad.tsv")) << text;
+    expect_refusal(run(atlas + " -i bad.tsv" + out), words);
+  }
   const Geometry other = group_grid(20);
   write_image(path("small.nii"), other, std::vector<float>(other.extent.count(), 1),
               StoredType::uint8, 1);
