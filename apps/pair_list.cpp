@@ -50,7 +50,7 @@ std::vector<CommonOptions> pairs_of_table(const CommonOptions& o, const NamesOf&
         files.back().written.push_back(outputs.prefix + name);
       pairs.push_back(pair);
     });
-  require_apart({o.pairs, o.summary}, rows, files);
+  require_apart({o.pairs, o.summary, o.config}, rows, files);
   return pairs;
 }
 

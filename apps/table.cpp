@@ -224,6 +224,9 @@ void require_apart(const TableFiles& own, const std::vector<TableRow>& rows,
       }
   if (own.summary.empty()) return;
   const std::string summary = places.of(own.summary);
+  require(own.config.empty() || (summary != places.of(own.config) &&
+                                 summary != Places::resolved(own.config).string()),
+          "--summary '" + own.summary + "' is the file of --config; give it another name");
   require(!read.contains(summary) && !writer_of.contains(summary),
           "--summary '" + own.summary +
               "' is the table of the pairs or one of their files; give it another name");

@@ -44,14 +44,14 @@ struct RowFiles {
   std::vector<std::string> read, written;
 };
 
-/// A table and what is written of how its rows ended, or nothing.
+/// A table, what is written of how its rows ended, and a file of options; or nothing.
 struct TableFiles {
-  std::string table, summary;
+  std::string table, summary, config = {};
 };
 
 /// Rows are worked on beside each other, so that none may write what another writes or reads, nor
-/// the table, and the summary is none of all these files: throws InvalidArgument with the lines.
-/// `files` are those of each row.
+/// the table, and the summary is none of all these files nor that of options: throws
+/// InvalidArgument with the lines. `files` are those of each row.
 void require_apart(const TableFiles& own, const std::vector<TableRow>& rows,
                    const std::vector<RowFiles>& files);
 

@@ -367,6 +367,12 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
     call.append(good).append("--summary ").append(taken);
     expect_refusal(run(call), "is the table of the pairs or one of their files");
   }
+  std::ofstream(folder / "call.ini") << "levels = 1\n";
+  for (const char* taken : {"call.ini", "data/../call.ini"}) {
+    std::string call = fluidreg;
+    call.append(good).append("--config call.ini --summary ").append(taken);
+    expect_refusal(run(call), "is the file of --config");
+  }
   expect_refusal(run(fluidreg + good + quick + "--summary data/f.nii.gz/sums.tsv"),
                  "cannot make the folder 'data/f.nii.gz'");
   expect_refusal(
