@@ -335,8 +335,8 @@ void Cohort::write_summary() const {
   for (std::size_t i = 0; i < pairs_.size(); ++i) {
     constexpr const char* words[] = {"not done", "done", "made before", "failed"};
     const auto& [state, seconds, verdict] = pairs_[i].ending;
-    file << i + 1 << '\t' << listed_[i].output << '\t' << words[int(state)] << '\t' << seconds
-         << '\t' << verdict.grade << '\t' << verdict.sentence << '\n';
+    file << i + 1 << '\t' << for_users(listed_[i].output) << '\t' << words[int(state)] << '\t'
+         << seconds << '\t' << verdict.grade << '\t' << for_users(verdict.sentence) << '\n';
   }
   file.close();
   if (!file) fail_cut_short(options_.summary, path);

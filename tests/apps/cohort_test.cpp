@@ -411,6 +411,17 @@ class Pretended : public PairRun {
   std::function<void()> work_;
 };
 
+TEST_F(Cohort, TheSummaryHasOneCellForAName) {
+  const std::string summary = (folder / "sums.tsv").string();
+  const std::function<void()> work = [] {};
+  const std::vector<CohortPair> pairs{{"a\tb\nc_", [&](const std::string&, KeptImages&) {
+                                         return std::make_unique<Pretended>(work);
+                                       }}};
+  EXPECT_EQ(run_cohort({"test", "cpu", 1, 1, Verbosity::quiet, summary}, pairs), done);
+  const std::string all = slurp(summary);
+  EXPECT_NE(all.find("\n1\ta?b?c_\tdone\t"), std::string::npos) << all;
+}
+
 TEST_F(Cohort, TheSummaryFollowsWhatHasEnded) {
   const std::string summary = (folder / "sums.tsv").string();
   std::string when_the_third_began;
