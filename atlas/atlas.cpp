@@ -38,8 +38,8 @@ void AtlasOptions::validate() const {
   registration.validate();
   const int levels = registration.levels().levels;
   require(!rounds.empty() && int(rounds.size()) <= most_resolutions && int(rounds.size()) <= levels,
-          "AtlasOptions::rounds takes a number for one resolution up to five, and no more than the "
-          "model has levels");
+          "AtlasOptions::rounds takes a number for one resolution up to five, and no more numbers "
+          "than LevelOptions::levels says: give both");
   for (const int n : rounds)
     require(n >= 1 && n <= 100, "AtlasOptions::rounds must lie between 1 and 100");
   require(enough_voxels >= 0 && enough_voxels < 10,

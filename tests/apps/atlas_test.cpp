@@ -326,6 +326,8 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   expect_refusal(run(atlas + images() + "--probabilities" + out), "--probabilities are of labels");
   expect_refusal(run(atlas + images() + "--rounds x -o out_"), "--rounds 'x'");
   expect_refusal(run(atlas + images() + "--rounds 0x2 -o out_"), "--rounds must lie between");
+  expect_refusal(run(atlas + images() + "--levels 1 -o out_"),
+                 "no more numbers than --levels says: give both");
   expect_refusal(run(atlas + images() + "--statistic best" + out), "--statistic 'best'");
   expect_refusal(run(atlas + images() + "--model ffd --symmetric" + out), "--model flow");
   expect_refusal(run(atlas + images() + "--trim 0.2" + out), "add --statistic trimmed");
