@@ -187,10 +187,13 @@ TEST_F(AtlasProgram, TemplatesOfSubjectsMakeTheTemplateOfAGroup) {
   const AtlasSubject fourth = group_subject(3, 24);
   write_image(path("s3.nii"), fourth.geometry, fourth.channels[0], StoredType::float32, 1);
   const std::string each = " --linear rigid --transforms" + quick;
-  ASSERT_EQ(run(atlas + " -i s0.nii s1.nii -o A/" + each).status, 0);
-  ASSERT_EQ(run(atlas + " -i s2.nii s3.nii -o B/" + each).status, 0);
-  const Outcome group = run(atlas + " -i */template.nii.gz -o group/ --transforms" + quick);
-  ASSERT_EQ(group.status, 0) << group.err;
+  ASSERT_EQ(run(atlas + " -i s0.nii s1.nii -o subjects/A/" + each).status, 0);
+  ASSERT_EQ(run(atlas + " -i s2.nii s3.nii -o subjects/B/" + each).status, 0);
+  for (int again = 0; again < 2; ++again) {
+    const Outcome group =
+        run(atlas + " -i subjects/*/template.nii.gz -o group/ --transforms" + quick);
+    ASSERT_EQ(group.status, 0) << group.err;
+  }
   std::set<std::string> names;
   const auto report = nlohmann::json::parse(slurp(folder / "group/report.json"));
   for (const auto& member : report["members"]) names.insert(member["name"]);
@@ -199,7 +202,7 @@ TEST_F(AtlasProgram, TemplatesOfSubjectsMakeTheTemplateOfAGroup) {
   // the two maps as one: the time point in the group's space, sampled once
   const std::string chain =
       " -t group/A_1Warp.nii.gz -t group/A_0GenericAffine.mat "
-      "-t A/s0_1Warp.nii.gz -t A/s0_0GenericAffine.mat ";
+      "-t subjects/A/s0_1Warp.nii.gz -t subjects/A/s0_0GenericAffine.mat ";
   ASSERT_EQ(run(regtool + " compose -r group/template.nii.gz" + chain + "-o whole.nii.gz").status,
             0);
   ASSERT_EQ(run(regtool + " apply -i s0.nii -r group/template.nii.gz -t whole.nii.gz -o there.nii")
