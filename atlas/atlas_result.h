@@ -1,6 +1,7 @@
 // What building a template returns and tells on the way.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,9 +31,10 @@ struct AtlasRound {
   /// usual intensity per mm.
   double sharpness = 0;
   double seconds = 0;
-  int registered = 0;          ///< by this process; the others' results were there
-  std::vector<float> picture;  ///< the template that it made, midway along the third axis
-  int width = 0, height = 0;   ///< of the picture
+  int registered = 0;                    ///< by this process; the others' results were there
+  std::vector<float> picture;            ///< the template that it made, midway along the third axis
+  int width = 0, height = 0;             ///< of the picture
+  std::array<double, 2> pixel_mm{1, 1};  ///< along its width and its height
 };
 
 /// What an earlier call that was ended left for the same call to go on from.

@@ -11,7 +11,7 @@ ContentKey TemplateBuilder::round_key(const Position& p) const {
 ContentKey TemplateBuilder::made_key(const Position& p, int next) const {
   std::ostringstream made;
   made.precision(17);
-  made << "template and failures for " << averaged_for(next) - resolutions() << " step "
+  made << "template, failures and picture for " << averaged_for(next) - resolutions() << " step "
        << options_.shape_step << " enough " << options_.enough_voxels << settings();
   return derived_key(made.str(), {round_key(p)});
 }

@@ -71,6 +71,7 @@ std::vector<std::byte> to_bytes(const RoundRecord& record) {
       .put(r.picture)
       .put(r.width)
       .put(r.height)
+      .put(r.pixel_mm)
       .put(record.failures.size());
   for (const std::string& failure : record.failures) bytes.put(failure);
   return bytes.take();
@@ -93,6 +94,7 @@ RoundRecord round_record(std::span<const std::byte> bytes, int space_code) {
   r.picture = from.values<float>();
   r.width = from.get<int>();
   r.height = from.get<int>();
+  r.pixel_mm = from.get<std::array<double, 2>>();
   record.failures.resize(from.get<std::size_t>());
   for (std::string& failure : record.failures) failure = from.text();
   return record;

@@ -196,6 +196,7 @@ void TemplateBuilder::describe_template(AtlasRound& round) {
   round.sharpness = sharpness_of(image, template_.mask.to_host(ctx_), grid);
   round.width = grid.extent.x;
   round.height = grid.extent.y;
+  round.pixel_mm = {grid.spacing.x(), grid.spacing.y()};
   const std::size_t plane = std::size_t(round.width) * std::size_t(round.height);
   const auto begin = image.begin() + std::ptrdiff_t(plane * std::size_t(grid.extent.z / 2));
   round.picture.assign(begin, begin + std::ptrdiff_t(plane));

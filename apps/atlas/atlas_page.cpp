@@ -40,6 +40,7 @@ std::array<Plane, 3> middle_planes(const Geometry& grid) {
 std::string picture_of(const AtlasRound& round, const Geometry& grid) {
   Geometry slice = grid;
   slice.extent = {round.width, round.height, 1};
+  slice.spacing.head<2>() = Eigen::Vector2d(round.pixel_mm[0], round.pixel_mm[1]);
   for (const Plane& plane : middle_planes(slice))
     if (plane.across == 2) return picture(values_on(plane, slice, round.picture), plane);
   return {};
@@ -68,12 +69,14 @@ void write_atlas_page(const std::string& path, Context& ctx, const AtlasReport& 
   const Geometry& grid = atlas.mask.geometry();
   const std::vector<float> image = atlas.channels[0].to_host(ctx);
   const int digits = length_digits(grid.spacing.minCoeff(), 2);
+  const auto subjects =
+      std::ranges::count_if(atlas.members, [](const AtlasMember& m) { return m.failure.empty(); });
   std::ostringstream page;
-  page << "<!DOCTYPE html><meta charset=\"utf-8\"><title>Template of " << atlas.members.size()
+  page << "<!DOCTYPE html><meta charset=\"utf-8\"><title>Template of " << subjects
        << " subjects</title>\n<style>body{font:14px sans-serif;margin:2em}td,th{padding:2px 12px;"
           "text-align:right}img{margin:2px;background:#000}figure{display:inline-block;margin:4px}"
           "</style>\n<h1>Template of "
-       << atlas.members.size() << " subjects</h1>\n<p>";
+       << subjects << " subjects</h1>\n<p>";
   for (const Plane& plane : middle_planes(grid))
     page << picture(values_on(plane, grid, image), plane);
   page << "</p>\n<p>The patient's left is on the right.</p>\n<h2>Rounds</h2>\n<p>";

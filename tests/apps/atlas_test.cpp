@@ -216,6 +216,28 @@ TEST_F(AtlasProgram, TemplatesOfSubjectsMakeTheTemplateOfAGroup) {
   EXPECT_GT(1 - correlation_of(made, before, mask), 1.5 * (1 - correlation_of(made, there, mask)));
 }
 
+TEST_F(AtlasProgram, PicturesOfRoundsHaveTrueProportions) {
+  for (const std::string name : {"s0", "s1"}) {  // 24 x 24 voxels of 1.5 mm, as 24 x 6
+    const HostImage image = read_image(path(name + ".nii"));
+    HostImage thick = image;
+    thick.geometry.extent.y = 6;
+    thick.geometry.spacing.y() *= 4;
+    thick.voxels.clear();
+    for (std::size_t i = 0; i < image.voxels.size(); ++i)
+      if (i / 24 % 24 % 4 == 1) thick.voxels.push_back(image.voxels[i]);
+    write_image(path("thick_" + name + ".nii"), thick.geometry, thick.voxels, StoredType::float32,
+                1);
+  }
+  ASSERT_EQ(run(atlas + " -i thick_s0.nii thick_s1.nii -o p_" + quick).status, 0);
+  const std::string html = slurp(folder / "p_report.html");
+  int pictures = 0;
+  for (std::size_t at = 0; (at = html.find("px;width:", at)) != std::string::npos; ++at) {
+    EXPECT_EQ(html.compare(at, 12, "px;width:260"), 0) << html.substr(at, 12);
+    ++pictures;
+  }
+  EXPECT_EQ(pictures, 3 + 3);
+}
+
 TEST_F(AtlasProgram, ReadsATable) {
   std::ofstream(path("list.tsv")) << "name\timage\tmask\n"
                                      "first\ts0.nii\tms0.nii\n"
@@ -361,6 +383,8 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   EXPECT_NE(left.err.find("atlas: warning: left out: subject 't2': its intensities run against"),
             std::string::npos)
       << left.err;
+  EXPECT_NE(slurp(folder / "left_report.html").find("<h1>Template of 2 subjects</h1>"),
+            std::string::npos);
   const Outcome without =
       run(atlas + " -i s0.nii missing.nii s1.nii --keep-going -o kept_" + quick);
   EXPECT_EQ(without.status, 0) << without.err;
