@@ -1,4 +1,5 @@
 #include <apps/atlas/atlas_report.h>
+#include <apps/field_names.h>
 #include <apps/html.h>
 #include <apps/report_page/planes.h>
 
@@ -58,7 +59,7 @@ std::string members_table(const AtlasReport& in, int digits) {
         {escaped(m->name), fixed_digits(m->outlier_score, 1), fixed_digits(m->correlation, 4),
          fixed_digits(m->deformation_mm, digits), fixed_digits(m->affine_distance_mm, digits),
          m->failure.empty() ? (m->outside_affine_mean ? "outside the affine mean" : "")
-                            : "left out: " + escaped(m->failure)});
+                            : "left out: " + escaped(translated(m->failure))});
   return html + "</table>";
 }
 

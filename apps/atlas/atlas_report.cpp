@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <apps/closing_words.h>
+#include <apps/field_names.h>
 #include <apps/html.h>
 #include <apps/report_parts.h>
 
@@ -37,7 +38,7 @@ ordered_json members_json(const AtlasReport& in) {
       matrix.push_back({a(row, 0), a(row, 1), a(row, 2), a(row, 3)});
     }
     ordered_json entry{{"name", m.name}, {"content", m.content.text()}};
-    if (!m.failure.empty()) entry["left_out"] = m.failure;
+    if (!m.failure.empty()) entry["left_out"] = translated(m.failure);
     entry["template_to_subject_affine_lps"] = matrix;
     entry["affine_distance_mm"] = m.affine_distance_mm;
     entry["outside_affine_mean"] = m.outside_affine_mean;
@@ -94,7 +95,7 @@ void write_atlas_report(const std::string& path, const Context& ctx, const Atlas
                            ? "T + " + std::to_string(in.settings.sharpening) +
                                  " (T - G*T), G of one voxel, after every average"
                            : std::string("none");
-  json["warnings"] = in.warnings;
+  json["warnings"] = translated(in.warnings);
   json["rounds"] = rounds_json(in.atlas);
   json["stopped_because"] = in.atlas.stopped_because;
   json["members"] = members_json(in);
