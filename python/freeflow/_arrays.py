@@ -89,6 +89,21 @@ def require_volume(array, name):
         raise ValueError(f"{name} has a side of no voxels: its shape is {shape}")
 
 
+def memory_axes(array):
+    """The axes as they follow each other in memory, the fastest first."""
+    strides = array.stride() if library_of(array) == "torch" else array.strides
+    return sorted(range(len(strides)), key=lambda a: (abs(strides[a]) if array.shape[a] > 1 else 0, -a))
+
+
+def laid_out_as(array, like):
+    """A copy without gaps whose axes follow each other in memory as those of `like`."""
+    order = memory_axes(like)[::-1]
+    back = [order.index(a) for a in range(len(order))]
+    if library_of(array) == "torch":
+        return array.permute(order).contiguous().permute(back)
+    return array.transpose(order).copy(order="C").transpose(back)
+
+
 def _is_dense(shape, strides, itemsize):
     expected = itemsize
     for stride, side in sorted((s, n) for s, n in zip(strides, shape) if n > 1):
@@ -103,16 +118,17 @@ def refuse_dtype(array, name):
 
 
 def dense(array, kind, name):
-    """The array itself where it is of that type ("float32", "int32") and without gaps, in whatever order; else a copy."""
+    """The array itself where it is of that type ("float32", "int32") and without gaps, in whatever order; else a copy whose axes keep
+    their order, which is that of the array's grid."""
     library = library_of(array)
     if library == "torch":
         require_memory(array, name)
         array = array.detach().to(getattr(sys.modules["torch"], kind))
-        return array if _is_dense(array.shape, array.stride(), 1) else array.contiguous()
+        return array if _is_dense(array.shape, array.stride(), 1) else laid_out_as(array, array)
     if array.dtype.kind not in "biuf":
         refuse_dtype(array, name)
     array = array.astype(kind, order="K", copy=False)
-    return array if _is_dense(array.shape, array.strides, array.itemsize) else array.copy(order="C")
+    return array if _is_dense(array.shape, array.strides, array.itemsize) else laid_out_as(array, array)
 
 
 def to_native(array, placement, context, name, labels=False):

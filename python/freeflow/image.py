@@ -268,7 +268,4 @@ def _is_default(placement):
 
 
 def grid_like(array, placement, name):
-    strides = array.stride() if _arrays.library_of(array) == "torch" else array.strides
-    steps = [(abs(s) if n > 1 else 0, -a) for a, (s, n) in enumerate(zip(strides, array.shape))]
-    axes = [-a for _, a in sorted(steps)]
-    return _native.Grid.make([int(n) for n in array.shape], axes, placement, name)
+    return _native.Grid.make([int(n) for n in array.shape], _arrays.memory_axes(array), placement, name)

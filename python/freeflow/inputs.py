@@ -77,7 +77,7 @@ class Side:
         image = self.images[0]
         flags = _arrays.beside(counted.object, image.array)
         if _strided(flags, image.array):  # as cupy brings an array to a GPU
-            flags = _as_laid_out(flags, image.array)
+            flags = _arrays.laid_out_as(flags, image.array)
         return Image._placed(flags, image._placement, self.name + "_mask")
 
     def prepared(self, context, counted):
@@ -128,7 +128,7 @@ class Side:
         if not bool((array > 0.5).any()):
             raise ValueError(f"{name} has no voxel above 0.5 inside its image")
         if _strided(array, image.array):
-            array = _as_laid_out(array, image.array)
+            array = _arrays.laid_out_as(array, image.array)
         return Image._placed(array, image._placement, name)
 
 
@@ -222,28 +222,15 @@ def _channels(given, name):
             raise ValueError(f"{name}[{c}] lies on another grid than {name}[0], another channel of the same image; resample it first")
         array = image.array
         if _strided(array, images[0].array):
-            array = _as_laid_out(array, images[0].array)
+            array = _arrays.laid_out_as(array, images[0].array)
         images[c] = Image._placed(array, images[0]._placement, name)
         images[c]._path = image._path
     return images
 
 
-def _order(array):
-    strides = array.stride() if _arrays.library_of(array) == "torch" else array.strides
-    return sorted(range(3), key=lambda a: (abs(strides[a]) if array.shape[a] > 1 else 0, -a))
-
-
 def _strided(array, like):
     """Whether the axes follow each other otherwise in memory."""
-    return _order(array) != _order(like)
-
-
-def _as_laid_out(array, like):
-    order = _order(like)[::-1]
-    back = [order.index(a) for a in range(3)]
-    if _arrays.library_of(array) == "torch":
-        return array.permute(order).contiguous().permute(back)
-    return array.transpose(order).copy(order="C").transpose(back)
+    return _arrays.memory_axes(array) != _arrays.memory_axes(like)
 
 
 def _checked_background(background):
