@@ -29,11 +29,11 @@ def placement_of(affine_ras, name, spacing=None):
         raise ValueError(f"{name} has the last row {affine[3].tolist()} in place of 0 0 0 1")
     lps = _RAS_LPS @ affine
     columns = lps[:3, :3]
-    if spacing is None:
-        spacing = np.sqrt((columns * columns).sum(axis=0))
-    if not (spacing > 0).all():
+    lengths = np.sqrt((columns * columns).sum(axis=0))
+    if not (lengths > 0).all():
         raise ValueError(f"{name} is singular: a column has no length")
-    return spacing, lps[:3, 3], _orthonormal(columns / spacing, name)
+    direction = _orthonormal(columns / lengths, name)  # as ITK has it, whatever the spacing is rounded to
+    return lengths if spacing is None else spacing, lps[:3, 3], direction
 
 
 def _orthonormal(direction, name):

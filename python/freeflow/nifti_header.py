@@ -88,15 +88,30 @@ class NiftiHeader:
         with np.errstate(all="ignore"):
             voxels = self.spacing * [1, 1, -1 if pixdim[0] < 0 else 1]
             by_qform = np.column_stack([_rotation(quaternion[:3]) * voxels, np.multiply(quaternion[3:], self.mm_per_unit)])
+            if self._placed_by_itk:
+                by_qform = by_qform.astype(np.float32)  # as NIfTI's own library keeps it
             if sform > 0 and qform > 0:
                 self.shift_mm = _largest_shift(rows - by_qform, self.shape[:3])
-        if sform > 0:
+        if sform > 0 and not self._itk_takes_qform(qform, sform):
             self.affine[:3] = rows
         elif qform > 0:
             self.affine[:3] = by_qform
         else:
             self.affine[:3, :3] = np.diag([-1, -1, 1] * self.spacing)  # left, posterior, superior, as ITK reads it
 
+    @property
+    def _placed_by_itk(self):
+        """In the programs, as io/orientation.cpp."""
+        return (self.version, self.mm_per_unit) == (1, 1)
+
+    def _itk_takes_qform(self, qform, sform):
+        """Of two forms that agree, for the programs' bits: the scanner's sform (1) goes before the qform, others after it."""
+        return self._placed_by_itk and qform > 0 and sform != 1 and self.shift_mm <= self._rounding_mm
+
+    @property
+    def _rounding_mm(self):
+        """Of one form from the other, as io/orientation.cpp."""
+        return 0.05 * min(self.spacing)
 
     def scaled(self, values):
         """What the stored values stand for: themselves, or float32."""
@@ -107,8 +122,8 @@ class NiftiHeader:
     def warnings(self, path):
         """Sentences on where it lies: of a unit that was converted, and of two forms that differ."""
         said = said_of_unit(path, self.mm_per_unit)
-        if self.shift_mm > 0.05 * min(self.spacing):  # as io/orientation.cpp: less is rounding
-            others = "ITK and the programs mostly do" if (self.version, self.mm_per_unit) == (1, 1) else "ITK mostly does"
+        if self.shift_mm > self._rounding_mm:
+            others = "ITK and the programs mostly do" if self._placed_by_itk else "ITK mostly does"
             said.append(
                 f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as {others}, places"
                 f" voxels up to {self.shift_mm:.3g} mm elsewhere"
