@@ -150,19 +150,19 @@ class Transform:
         if self.is_affine:
             context = context_for({name: image.array}, None, "auto", 0)
             if context.device != self.device:
-                return Transform(_native.Transform.of_affine(context._native, self._native.affine_part_lps))
+                return Transform(_native.Transform.of_affine(context._native, self._native.affine_part_lps), grids=self._grids)
         return self
 
     def _like(self, like, image, name="like"):
         """(grid, placement) to sample on, of the space that the transform starts in."""
         if like is not None:
             return Image.of(like, name)._place(name)
+        if self._grids[0] is not None:
+            return self._grids[0]
         if self.is_affine:
             if image is None:
                 raise ValueError(f"{name} is missing: an affine has no grid of its own, so name an image that has the one you want")
             return image._place(name)
-        if self._grids[0] is not None:
-            return self._grids[0]
         if not np.array_equal(self._native.parts()[0], np.eye(4)):
             raise ValueError(
                 f"{name} is missing: the transform's field follows an affine, so its grid is not of the space that the transform starts"
@@ -173,8 +173,8 @@ class Transform:
 
     def _warn_of_bare(self, image, like):
         placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
-        grid = self._native.grid
-        for sentence in said_of_bare(placed if grid is None else [*placed, ("the transform", False, grid.placement)]):
+        own = self._grids[0][1] if self._grids[0] else self._native.grid and self._native.grid.placement
+        for sentence in said_of_bare([*placed, ("the transform", False, own)] if own else placed):
             warnings.warn(sentence, stacklevel=3)
 
     def apply(self, image, like=None, *, interpolation=None, fill=0.0):

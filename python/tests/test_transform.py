@@ -100,6 +100,24 @@ def test_a_registrations_inverse_takes_the_moving_images_grid(tmp_path):
         assert np.array_equal(back.inverse().numpy(), found.numpy())
 
 
+def test_a_linear_registration_takes_the_fixed_images_grid(tmp_path):
+    away = np.array(AFFINE)
+    away[0, 3] -= 100
+    fixed, moving = freeflow.Image(brain(0, (18, 20, 16)), AFFINE), freeflow.Image(brain(1, (16, 20, 18)), away)
+    found = freeflow.register(fixed, moving, "rigid", init="center", search="gradient", iterations=2, device="cpu").transform
+    for transform in (found, pickle.loads(pickle.dumps(found)), freeflow.Transform.affine(TURN) @ found):
+        for image in (moving, freeflow.Image(labels(1, (16, 20, 18)), away)):
+            carried = transform.apply(image)
+            assert np.array_equal(carried.affine_ras, AFFINE) and np.array_equal(carried.numpy(), transform.apply(image, fixed).numpy())
+        assert np.array_equal(transform.numpy(), transform.displacement(fixed)) and np.array_equal(transform.jacobian().affine_ras, AFFINE)
+        transform.write(tmp_path / "a.nii.gz")
+        assert freeflow.Transform.read(tmp_path / "a.nii.gz").numpy().shape == (18, 20, 16, 3)
+    assert np.array_equal(found.inverse().apply(fixed).affine_ras, away)
+    assert np.array_equal(freeflow.Transform.affine(TURN).apply(moving).affine_ras, away)
+    with pytest.warns(UserWarning, match="image is an array without a place and the transform has one"):
+        found.apply(moving.numpy())
+
+
 def test_what_follows_a_registration_takes_the_fixed_images_grid():
     away = np.array(AFFINE)
     away[0, 3] -= 100
