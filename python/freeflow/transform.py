@@ -39,10 +39,10 @@ class Transform:
 
     __array_ufunc__ = None  # numpy shall not take `transform @ matrix` for a product of its own
 
-    def __init__(self, native, inverse=None, undoes=None, grids=(None, None)):
+    def __init__(self, native, inverse=None, steps=None, grids=(None, None)):
         self._native = native
         self._inverse = inverse  # what gives the registration's own, where there is one
-        self._undoes = undoes  # of an inverse: what points are solved for
+        self._steps = steps or [(native, False)]  # of points: (transform, whether it is undone, that is solved for)
         self._grids = grids  # (grid, placement) of the images whose spaces it starts and ends in, where they are known
 
     @classmethod
@@ -106,7 +106,9 @@ class Transform:
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 
     def _then(self, other):
-        return Transform(self._native.then(other._native), grids=(self._grids[0], other._grids[1]))
+        native, steps = self._native.then(other._native), self._steps + other._steps
+        solved = any(undone for _, undone in steps)
+        return Transform(native, steps=steps if solved else None, grids=(self._grids[0], other._grids[1]))
 
     def __matmul__(self, other):
         if not isinstance(other, Transform):
@@ -143,7 +145,8 @@ class Transform:
         which is computed when it is first asked for."""
         there = self._native
         back = self._inverse() if self._inverse else there.inverse()
-        return Transform(back, lambda: there, undoes=None if self._undoes else there, grids=self._grids[::-1])
+        steps = [(step, not undone) for step, undone in reversed(self._steps)]
+        return Transform(back, lambda: there, steps, self._grids[::-1])
 
     def _placed(self, image, name):
         """The transform where the image is: affines go anywhere."""
@@ -223,8 +226,9 @@ class Transform:
 
     def points(self, xyz, *, frame="ras"):
         """Where points of the fixed space lie in the moving space: array of shape (n, 3) or (3,), world millimetres, in
-        double. frame: "ras" or "lps", of both. Of an inverse(), moving points come to the fixed space: each is solved for in
-        double, to a micrometre; a warning says how many have none, where tissue folds or the field ends, and by how much they miss."""
+        double. frame: "ras" or "lps", of both. Of an inverse(), in a chain as well, moving points come to the fixed space: each is
+        solved for in double, to a micrometre; a warning says how many have none, where tissue folds or the field ends, and by how much
+        they miss."""
         points = np.asarray(_arrays.to_numpy(_arrays.recognised(xyz, "xyz")), dtype=np.float64)
         if points.ndim not in (1, 2) or points.shape[-1] != 3:
             raise ValueError(f"xyz must be of shape (n, 3), and its shape is {points.shape}")
@@ -233,12 +237,14 @@ class Transform:
         if frame not in ("ras", "lps"):
             raise ValueError(f"frame {frame!r} is not one of 'ras', 'lps'")
         sign = np.array([-1.0, -1.0, 1.0]) if frame == "ras" else np.ones(3)
-        given = np.ascontiguousarray(points.reshape(-1, 3) * sign)
-        mapped = self._solved(given) if self._undoes else self._native.map(given)
+        mapped = np.ascontiguousarray(points.reshape(-1, 3) * sign)
+        for step, undone in self._steps:
+            mapped = self._solved(step, mapped) if undone else step.map(mapped)
         return (mapped * sign).reshape(points.shape)
 
-    def _solved(self, points_lps):
-        mapped, farthest, unsolved = self._undoes.map_back(points_lps)
+    @staticmethod
+    def _solved(undone, points_lps):
+        mapped, farthest, unsolved = undone.map_back(points_lps)
         if unsolved:
             warnings.warn(
                 f"no point was found that the transform takes to {unsolved} of {len(points_lps)} points, where it folds or its field ends; they miss by up to"
@@ -299,14 +305,17 @@ class Transform:
     def __getstate__(self):
         """Fields bit for bit, and a registration's own inverse, which is computed for it. Back on the CPU."""
         inverse = self._inverse() if self._inverse else None
-        kept = [None if native is None else [_kept(part) for part in native.parts()] for native in (self._native, inverse)]
-        return [*kept, self._undoes is not None, [place and _kept_grid(*place) for place in self._grids]]
+        natives = list(dict.fromkeys([self._native, inverse, *(step for step, _ in self._steps)]))  # each kept once
+        kept = [None if native is None else [_kept(part) for part in native.parts()] for native in natives]
+        steps = [(natives.index(step), undone) for step, undone in self._steps]
+        return kept, natives.index(inverse), steps, [place and _kept_grid(*place) for place in self._grids]
 
     def __setstate__(self, state):
-        *parts, undoes, grids = state
-        self._native, inverse = (None if of_one is None else _restored(of_one) for of_one in parts)
+        kept, own_inverse, steps, grids = state
+        natives = [None if of_one is None else _restored(of_one) for of_one in kept]
+        self._native, inverse = natives[0], natives[own_inverse]
         self._inverse = None if inverse is None else lambda: inverse
-        self._undoes = inverse if undoes else None
+        self._steps = [(natives[step], undone) for step, undone in steps]
         self._grids = tuple(kept and (_restored_grid(kept, "the image"), Placement(*kept[2])) for kept in grids)
 
     def __repr__(self):

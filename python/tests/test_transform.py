@@ -74,6 +74,20 @@ def test_inverse_brings_points_back():
     assert np.array_equal(back.inverse().points(xyz), there)
 
 
+def test_an_inverse_in_a_chain_is_solved_for_too():
+    affine = freeflow.Transform.affine(TURN)
+    bent = freeflow.Transform.field(smooth_field(size=6.0), AFFINE)
+    xyz = inner_points()
+    for whole, there, expected in (
+        (bent.inverse() @ freeflow.Transform.identity(), bent.points(xyz), xyz),
+        (affine @ bent.inverse(), bent.points(xyz), affine.points(xyz)),
+        (bent.inverse() @ (affine @ bent).inverse(), (affine @ bent @ bent).points(xyz), xyz),
+    ):
+        for transform in (whole, pickle.loads(pickle.dumps(whole)), whole.inverse().inverse()):
+            assert np.abs(transform.points(there) - expected).max() < 1e-5
+            assert np.abs(transform.inverse().points(expected) - there).max() < 1e-5
+
+
 def test_an_inverse_does_not_take_a_grid_of_another_space(tmp_path):
     back, image = chain().inverse(), freeflow.Image(brain(0), AFFINE)
     calls = [back.jacobian, back.numpy, lambda: back.apply(image), lambda: back.apply(freeflow.Image(labels(0), AFFINE))]
