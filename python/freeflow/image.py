@@ -202,7 +202,7 @@ class Image:
 
     def to_nibabel(self):
         """nibabel.Nifti1Image of the voxels as they are."""
-        return others.to_nibabel(self.numpy(), self.affine_ras)
+        return others.to_nibabel(self.numpy(), self.affine_ras, self._placement.space_code)
 
     def to_sitk(self):
         """SimpleITK.Image; a copy."""

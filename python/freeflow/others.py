@@ -116,11 +116,16 @@ def _kept(view, owner):
     return np.asarray(_Kept(view, owner))
 
 
-def to_nibabel(array, affine_ras):
+def to_nibabel(array, affine_ras, space_code):
+    """Both forms say where it lies and in which world, as in the files that are written."""
     import nibabel
 
     array = files.storable(array)
-    return nibabel.Nifti1Image(array, affine_ras, dtype=array.dtype)
+    image = nibabel.Nifti1Image(array, affine_ras, dtype=array.dtype)
+    image.set_sform(affine_ras, space_code, update_affine=False)  # which stays in double
+    image.set_qform(affine_ras, space_code, update_affine=False)
+    image.header.set_xyzt_units("mm")
+    return image
 
 
 def to_sitk(array, placement):

@@ -6,6 +6,15 @@ SHAPE = (36, 40, 32)
 AFFINE = np.array([[2.0, 0, 0, -35], [0, 2.0, 0, -38], [0, 0, 2.5, -40], [0, 0, 0, 1]])
 
 
+def rotated():
+    """Voxels of 2 x 2 x 2.5 mm turned by 20 degrees about two axes."""
+    c, s = np.cos(0.35), np.sin(0.35)
+    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
+    affine = np.array(AFFINE)
+    affine[:3, :3] = turn @ affine[:3, :3]
+    return affine
+
+
 def brain(seed=0, shape=SHAPE, shift=0.0):
     """float32 in Fortran order, as nibabel gives it."""
     random = np.random.default_rng(seed)

@@ -7,19 +7,10 @@ import warnings
 
 import numpy as np
 import pytest
-from phantom import AFFINE, brain, heads
+from phantom import AFFINE, brain, heads, rotated
 
 import freeflow
 from freeflow import files
-
-
-def rotated():
-    """Voxels of 2 x 2 x 2.5 mm turned by 20 degrees about two axes."""
-    c, s = np.cos(0.35), np.sin(0.35)
-    turn = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
-    affine = np.array(AFFINE)
-    affine[:3, :3] = turn @ affine[:3, :3]
-    return affine
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ import struct
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
-from phantom import AFFINE, brain
+from phantom import AFFINE, brain, rotated
 
 import freeflow
 
@@ -55,3 +56,18 @@ def test_nibabels_space_codes_are_kept(tmp_path):
         assert space_codes(tmp_path / "a.nii.gz") == (code, code)
     freeflow.Image.of(nibabel.MGHImage(brain(0), AFFINE)).write(tmp_path / "a.nii")
     assert space_codes(tmp_path / "a.nii") == (1, 1)
+
+
+def test_nibabel_gets_both_forms_and_the_space_code(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    read = freeflow.Image.read(in_space(freeflow.Image(brain(0), AFFINE), 4, tmp_path / "a.nii"))
+    for image, code in ((read, 4), (freeflow.Image(brain(0), rotated()), 1)):
+        given = image.to_nibabel()
+        nibabel.save(given, tmp_path / "b.nii")
+        assert space_codes(tmp_path / "b.nii") == (code, code)
+        assert given.header.get_xyzt_units()[0] == nibabel.load(tmp_path / "b.nii").header.get_xyzt_units()[0] == "mm"
+        assert np.allclose(given.get_qform(), image.affine_ras, atol=1e-5) and np.allclose(given.get_sform(), image.affine_ras, atol=1e-5)
+        again = freeflow.Image.of(given)
+        assert np.array_equal(given.affine, image.affine_ras) and np.allclose(again.affine_ras, image.affine_ras, rtol=1e-12)
+        again.write(tmp_path / "c.nii")
+        assert space_codes(tmp_path / "c.nii") == (code, code)
