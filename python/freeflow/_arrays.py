@@ -104,6 +104,13 @@ def laid_out_as(array, like):
     return array.transpose(order).copy(order="C").transpose(back)
 
 
+def in_file_order(array):
+    """With the first axis the fastest in memory, as files have volumes: itself, or a copy."""
+    if library_of(array) == "torch":
+        return array.permute(2, 1, 0).contiguous().permute(2, 1, 0)
+    return sys.modules[library_of(array)].asfortranarray(array)
+
+
 def _is_dense(shape, strides, itemsize):
     expected = itemsize
     for stride, side in sorted((s, n) for s, n in zip(strides, shape) if n > 1):

@@ -48,9 +48,8 @@ def denoise_surface(surface, *, kind=None, label=None, iso=None, context=None, d
     if kind == "image" and iso is None:
         raise ValueError("a grey image needs iso, the value at the surface")
     context = context_for({"surface": image.array}, context, device, threads)
-    array = image.array
-    if kind == "labels":
-        array = _inside(array, label)
+    array = _inside(image.array, label) if kind == "labels" else image.array
+    array = _arrays.in_file_order(array)  # in which neighbours are visited shows in the result
     seen = Image._placed(array, image._placement, "surface")
     volume = seen._volume(context, "surface")
     if kind != "sdf":

@@ -44,6 +44,15 @@ def test_bits_are_the_programs(program, tmp_path):
     assert np.array_equal(freeflow.Image.read(tmp_path / "p_mask.nii.gz").array, ours.mask.numpy())
 
 
+@pytest.mark.parametrize("given, options", [(ball(0.3) <= 0, {}), (ball(0.4), {}), (-ball(0.4), {"iso": 0.0})])
+def test_memory_order_changes_no_bit(given, options):
+    permuted = np.ascontiguousarray(given.transpose(1, 0, 2)).transpose(1, 0, 2)
+    found = [freeflow.denoise_surface(a, iterations=3, **options) for a in (np.asfortranarray(given), np.ascontiguousarray(given), permuted)]
+    for surface in found[1:]:
+        assert np.array_equal(surface.distance.numpy(), found[0].distance.numpy())
+        assert np.array_equal(surface.level_set.numpy(), found[0].level_set.numpy())
+
+
 @pytest.mark.parametrize("factor, made_new", [(0.4, True), (2.2, False), (9, True)])
 def test_a_level_set_that_is_no_distance_is_made_one(program, tmp_path, factor, made_new, recwarn):
     given = freeflow.Image(np.float32(factor) * ball(), AFFINE)  # of voxels in place of millimetres
