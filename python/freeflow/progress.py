@@ -13,8 +13,6 @@ class _Bar:
         if (stage, level) != self._at:
             self.close()
             self._at = (stage, level)
-        if not iterations:
-            return
         if self._bar is None:
             self._bar = self._tqdm(total=iterations, desc=f"{stage} {level + 1}/{levels}", leave=False)
         self._bar.total = iterations
@@ -33,17 +31,26 @@ def callback_of(progress):
     if progress is None or progress is False:
         return None, lambda: None
     if callable(progress):
-        return progress, lambda: None
+        return _counted(progress), lambda: None
     if progress is not True:
         raise TypeError(f"progress must be True, None or a function, and is {progress!r}")
     try:
         from tqdm.auto import tqdm
     except ImportError:
-        return _line, lambda: print(file=sys.stderr)
+        return _counted(_line), lambda: print(file=sys.stderr)
     bar = _Bar(tqdm)
-    return bar, bar.close
+    return _counted(bar), bar.close
+
+
+def _counted(told):
+    """Without what begins a stage, where there is nothing to count yet; what an optimizer does beyond its last iteration counts as that."""
+
+    def called(stage, level, levels, iteration, iterations, cost):
+        if iterations:
+            told(stage, level, levels, min(iteration, iterations), iterations, cost)
+
+    return called
 
 
 def _line(stage, level, levels, iteration, iterations, cost):
-    if iterations:
-        print(f"\r{stage} {level + 1}/{levels}, {iteration}/{iterations}, cost {cost:.5g} ", end="", file=sys.stderr, flush=True)
+    print(f"\r{stage} {level + 1}/{levels}, {iteration}/{iterations}, cost {cost:.5g} ", end="", file=sys.stderr, flush=True)

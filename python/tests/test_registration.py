@@ -105,6 +105,14 @@ def test_progress_is_told_and_may_stop():
     freeflow.register(*images(0, 1), progress=True, **QUICK)
 
 
+@pytest.mark.parametrize("model, options", [("flow", {"levels": 2, "iterations": 3}), ("rigid", {"search": "powell"})])
+def test_progress_counts_from_one_to_all(model, options):
+    told = []
+    small = [brain(s, (18, 20, 16)) for s in (0, 1)]
+    freeflow.register(*small, model, progress=lambda *what: told.append(what), device="cpu", **options)
+    assert all(0 <= level < levels and 0 < iteration <= iterations for _, level, levels, iteration, iterations, _ in told)
+
+
 def test_control_c_ends_the_work(tmp_path):
     code = (
         "import freeflow, numpy as np, signal, sys\n"
