@@ -71,9 +71,9 @@ class NiftiHeader:
         self.dtype = np.dtype(order + TYPES[datatype])
         pixdim = numbers("pixdim")
         (offset,) = numbers("offset")
-        if not size <= offset < 2**31:
+        if not 0 <= offset < 2**31:
             raise OSError(f"cannot read '{path}': its header puts the voxels at byte {offset:g}")
-        self.offset = int(offset)
+        self.offset = max(int(offset), size)  # 0 is "at once", as io/nifti_file.cpp takes it
         slope, intercept = numbers("scaling")
         scaled = np.isfinite(slope) and slope != 0
         self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)

@@ -2,6 +2,7 @@
 
 import os
 import struct
+import subprocess
 
 import numpy as np
 import pytest
@@ -190,13 +191,23 @@ def changed_header(path, layout, at, *values):
         ("<h", 40, 9, "declares 9 dimensions"),
         ("<f", 108, np.nan, "puts the voxels at byte nan"),
         ("<f", 108, np.inf, "puts the voxels at byte inf"),
-        ("<f", 108, 0, "puts the voxels at byte 0"),
+        ("<f", 108, -1, "puts the voxels at byte -1"),
         ("<i", 0, 540, "it is not a NIfTI file"),
     ],
 )
 def test_headers_that_say_what_cannot_be(tmp_path, layout, at, value, words):
     with pytest.raises(OSError, match=words):
         freeflow.Image.read(changed_header(tmp_path / "a.nii", layout, at, value))
+
+
+def test_voxels_at_byte_0_follow_the_header(program, tmp_path):
+    path = changed_header(tmp_path / "a.nii", "<f", 108, 0)
+    path.write_bytes(path.read_bytes()[:348] + path.read_bytes()[352:])
+    freeflow.Transform.identity().write(tmp_path / "i.mat")
+    flags = ["-r", path, "-t", tmp_path / "i.mat", "-o", tmp_path / "same.nii", "--interpolation", "nearest"]
+    subprocess.run([program("regtool"), "apply", "-i", path, *flags], check=True)
+    assert np.array_equal(freeflow.Image.read(path).numpy(), GOOD.astype(np.int16))
+    assert np.array_equal(freeflow.Image.read(tmp_path / "same.nii").numpy(), GOOD.astype(np.int16))
 
 
 @pytest.mark.parametrize("slope, intercept", [(np.nan, np.nan), (np.inf, 3), (0, 5), (1, 0)])
