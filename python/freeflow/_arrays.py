@@ -188,25 +188,23 @@ def smallest(array):
     return float(array.min()) if array.size else 0.0
 
 
+def _finite(array):
+    """Where float32, by which voxels are registered, has a number for them."""
+    with np.errstate(over="ignore"):
+        converted = _as_float32(array)
+    return converted.isfinite() if library_of(array) == "torch" else sys.modules[library_of(array)].isfinite(converted)
+
+
 def without_infinities(array):
-    """Infinite voxels count as those without a value (NaN), as the programs read them. (array, how many have no value)"""
-    library = library_of(array)
-    if library == "torch":
-        if not array.is_floating_point():
-            return array, 0
-        finite = array.isfinite()
-        missing = int(array.numel() - finite.sum())
-        if missing and bool(array.isinf().any()):
-            array = array.clone()
-            array[~finite] = float("nan")
-        return array, missing
-    if array.dtype.kind != "f":
+    """Voxels that are infinite, or beyond float32, count as those without a value (NaN), as the programs read them. (array, how many
+    have no value)"""
+    torch = library_of(array) == "torch"
+    if not (array.is_floating_point() if torch else array.dtype.kind == "f"):
         return array, 0
-    module = sys.modules[library]
-    finite = module.isfinite(array)
-    missing = int(array.size - int(finite.sum()))
-    if missing and bool(module.isinf(array).any()):
-        array = array.copy(order="K")
+    finite = _finite(array)
+    missing = int(np.prod(tuple(array.shape))) - int(finite.sum())
+    if missing and bool((~finite & (array == array)).any()):  # NaN is not
+        array = array.clone() if torch else array.copy(order="K")
         array[~finite] = float("nan")
     return array, missing
 

@@ -237,6 +237,23 @@ def test_infinities_count_as_no_value():
     assert np.isinf(moving[0, 0, 0]) and np.isfinite(result.warped.numpy()).all()
 
 
+@pytest.mark.parametrize("far", [1e300, -1e300])
+def test_what_is_beyond_float32_counts_as_no_value(far):
+    few = {"levels": 1, "iterations": 1, "linear": "none", "start": "none", "device": "cpu"}
+    moving = brain(1).astype(np.float64)
+    moving[:4] = far
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = freeflow.register(brain(0), moving, **few)
+        with pytest.raises(ValueError, match="moving has no voxel with a value"):
+            freeflow.register(brain(0), np.full(moving.shape, far), **few)
+        carried = freeflow.Transform.identity().apply(moving)
+    said = [str(w.message) for w in caught]
+    assert "moving: 5120 of 46080 voxels are NaN or infinite and count as outside" in said
+    assert not [sentence for sentence in said if "overflow" in sentence or "padded" in sentence]
+    assert result.report["moving"]["voxels_without_value"] == 5120 and not carried.numpy()[:4].any()
+
+
 def test_padding_is_left_out_with_a_warning():
     padded = [np.where(np.arange(36)[:, None, None] < 3, np.float32(-2000), a) for a in (brain(0), brain(1))]
     with pytest.warns(UserWarning, match="fixed is padded with -2000"):
