@@ -52,6 +52,7 @@ class OutputSet:
     """Names behind a prefix, written beside their places and moved there by commit()."""
 
     def __init__(self, prefix):
+        self._prefix = prefix
         self._folder, self._start = os.path.split(prefix)
         self._folder = self._folder or "."
         self._names = []
@@ -59,8 +60,11 @@ class OutputSet:
     def __enter__(self):
         import tempfile  # here, as json and datetime below: `import freeflow` shall not wait for them
 
-        os.makedirs(self._folder, exist_ok=True)
-        self._staging = tempfile.TemporaryDirectory(prefix=".freeflow-", dir=self._folder)
+        try:
+            os.makedirs(self._folder, exist_ok=True)
+            self._staging = tempfile.TemporaryDirectory(prefix=".freeflow-", dir=self._folder)
+        except OSError as error:  # it names what nobody gave
+            raise type(error)(f"cannot write '{self._prefix}': {error.strerror}") from None
         return self
 
     def __exit__(self, *_):

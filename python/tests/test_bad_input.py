@@ -280,6 +280,14 @@ def test_nothing_of_a_failed_save_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_save_where_nothing_can_be_written_names_the_prefix(tmp_path):
+    result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
+    (tmp_path / "file").write_text("old")
+    for prefix in ("/proc/x_", str(tmp_path / "file" / "x_")):
+        with pytest.raises(OSError, match=f"^cannot write '{prefix}': [A-Z][a-z ]+$"):
+            result.save(prefix)
+
+
 def test_a_save_that_fails_leaves_what_was_there(tmp_path):
     result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
     for name in ("0GenericAffine.mat", "1Warp.nii.gz"):
