@@ -15,7 +15,7 @@ from ._waiting import threads_sleep
 
 require_cpu()
 with threads_sleep():
-    from ._native import DeviceError, RegistrationError, available_devices, option_names, version as __version__
+    from ._native import DeviceError, RegistrationError, available_devices, version as __version__
 
 # What the others are parts of: they and numpy, which takes most of the time, are loaded when one is first asked for.
 _PARTS = {
@@ -25,6 +25,7 @@ _PARTS = {
     "Surface": "surface",
     "Transform": "transform",
     "denoise_surface": "surface",
+    "option_names": "registration",
     "register": "registration",
     "register_many": "many",
 }

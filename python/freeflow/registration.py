@@ -76,12 +76,22 @@ def register(
     return call.run(inputs, images, context, seconds, stacklevel=3)
 
 
+def option_names(model):
+    """The options that register(model=...) takes; the programs' --help explains them."""
+    _require_model(model)
+    return _native.option_names(model)
+
+
+def _require_model(model):
+    if model not in _LINEAR + _NONRIGID:
+        raise ValueError(f"model {model!r} is not one of {', '.join(_NONRIGID + _LINEAR)}")
+
+
 class Call:
     """What is asked of a registration, apart from its images and its device. Raises ValueError for a wrong word."""
 
     def __init__(self, model, *, similarity=None, init="identity", interpolation="linear", progress=None, **options):
-        if model not in _LINEAR + _NONRIGID:
-            raise ValueError(f"model {model!r} is not one of {', '.join(_NONRIGID + _LINEAR)}")
+        _require_model(model)
         if interpolation not in ("linear", "cubic"):
             raise ValueError(f"interpolation {interpolation!r} is not one of linear, cubic")
         if isinstance(init, Transform) and not init.is_affine and model in _LINEAR:

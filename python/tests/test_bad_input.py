@@ -316,6 +316,15 @@ def test_a_save_that_stops_midway_leaves_what_was_there(tmp_path, monkeypatch):
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 
 
+def test_option_names_are_of_a_model():
+    assert "spacing" in freeflow.option_names("ffd")
+    with pytest.raises(TypeError, match=r"^option_names\(\) missing 1 required positional argument: 'model'$"):
+        freeflow.option_names()
+    for model in ("fdd", 3, None):
+        with pytest.raises(ValueError, match=f"^model {model!r} is not one of flow, ffd"):
+            freeflow.option_names(model)
+
+
 def test_prefixes_that_are_files_or_folders(tmp_path):
     result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
     for name in ("out.nii", "out.nii.gz", "out.MHA", "out.nrrd"):
