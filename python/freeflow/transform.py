@@ -141,8 +141,8 @@ class Transform:
         return flipped(np.array(self._native.affine_part_lps))
 
     def inverse(self):
-        """Moving points to fixed points; fields are inverted on their own grids. What a registration found has its own inverse,
-        which is computed when it is first asked for."""
+        """Moving points to fixed points; fields are inverted on grids that hold all they lead to. What a registration found has its
+        own inverse, which is computed when it is first asked for."""
         there = self._native
         back = self._inverse() if self._inverse else there.inverse()
         steps = [(step, not undone) for step, undone in reversed(self._steps)]
