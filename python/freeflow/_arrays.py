@@ -90,9 +90,9 @@ def require_volume(array, name):
 
 
 def memory_axes(array):
-    """The axes as they follow each other in memory, the fastest first."""
+    """The axes as they follow each other in memory, the fastest first; those of one voxel before repeated ones, as in a copy."""
     strides = array.stride() if library_of(array) == "torch" else array.strides
-    return sorted(range(len(strides)), key=lambda a: (abs(strides[a]) if array.shape[a] > 1 else 0, -a))
+    return sorted(range(len(strides)), key=lambda a: (abs(strides[a]) if array.shape[a] > 1 else -1, -a))
 
 
 def laid_out_as(array, like):
@@ -127,15 +127,17 @@ def refuse_dtype(array, name):
 def dense(array, kind, name):
     """The array itself where it is of that type ("float32", "int32") and without gaps, in whatever order; else a copy whose axes keep
     their order, which is that of the array's grid."""
-    library = library_of(array)
-    if library == "torch":
+    if library_of(array) == "torch":
         require_memory(array, name)
-        array = array.detach().to(getattr(sys.modules["torch"], kind))
-        return array if _is_dense(array.shape, array.stride(), 1) else laid_out_as(array, array)
-    if array.dtype.kind not in "biuf":
-        refuse_dtype(array, name)
-    array = array.astype(kind, order="K", copy=False)
-    return array if _is_dense(array.shape, array.strides, array.itemsize) else laid_out_as(array, array)
+        made = array.detach().to(getattr(sys.modules["torch"], kind))
+        without_gaps = _is_dense(made.shape, made.stride(), 1)
+    else:
+        if array.dtype.kind not in "biuf":
+            refuse_dtype(array, name)
+        made = array.astype(kind, order="K", copy=False)
+        without_gaps = _is_dense(made.shape, made.strides, made.itemsize)
+    # Where voxels are repeated torch converts them into an order of its own.
+    return made if without_gaps and memory_axes(made) == memory_axes(array) else laid_out_as(made, array)
 
 
 def to_native(array, placement, context, name, labels=False):

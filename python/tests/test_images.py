@@ -57,6 +57,8 @@ def test_numpy_gets_a_copy_where_it_asks_for_one():
 def test_views_and_sides_of_one_voxel():
     for array in (brain(0)[::2], brain(0)[:, ::-1], brain(0)[3:9, 4:20], brain(0)[:, :, :1], np.broadcast_to(np.float32(3), (4, 5, 6))):
         assert np.array_equal(native(array).numpy(), array)
+    for array in (brain(0)[::2, :, :1], brain(0)[::-1].astype("f8"), np.broadcast_to(brain(0)[:1, :1], (1, 5, 32))):
+        assert _arrays.memory_axes(_arrays.dense(array, "float32", "a")) == _arrays.memory_axes(array)
 
 
 def gapped(array):
@@ -405,6 +407,14 @@ def test_a_tensor_with_its_negative_bit_set_is_taken(torch):
     assert negative.is_neg()
     for image in (freeflow.Transform.identity().apply(negative), freeflow.Image(negative, AFFINE)):
         assert np.array_equal(image.numpy(), brain(0))
+
+
+@pytest.mark.parametrize("kind", ["float32", "float64", "int16"])
+def test_a_copied_tensor_keeps_the_order_of_its_axes(torch, kind):
+    whole = torch.from_numpy(np.ascontiguousarray(brain(0))).to(getattr(torch, kind))
+    for tensor in (whole[..., ::2], whole.permute(2, 0, 1)[::2], whole[:1].expand(5, -1, -1), whole[..., :1].expand(-1, -1, 4)):
+        copied = _arrays.dense(tensor, "float32", "a")
+        assert _arrays.memory_axes(copied) == _arrays.memory_axes(tensor) and torch.equal(copied, tensor.float())
 
 
 def shrink(tensor, bytes_left):
