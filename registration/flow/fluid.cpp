@@ -65,7 +65,8 @@ class FluidLevel {
       ++level.evaluations;
       if (!std::isfinite(now.similarity))
         throw RegistrationError(
-            "the images lost their overlap; start nearer, or take a larger sigma_update");
+            "the images lost their overlap; start nearer, or take a larger "
+            "StepOptions::sigma_update");
       if (std::isnan(now.kl)) {  // not at a level's start, which unfold() made good
         std::swap(state_.u, previous_);
         cut *= 0.5;

@@ -224,7 +224,8 @@ class StepwiseRun : public LevelLoop {
     const double similarity = mean[0], kl = mean[1];
     if (!std::isfinite(similarity))
       throw RegistrationError(
-          "the images lost their overlap; start nearer, or take a larger sigma_update");
+          "the images lost their overlap; start nearer, or take a larger "
+          "StepOptions::sigma_update");
     if (std::isnan(kl))
       throw RegistrationError(
           "a Jacobian fell below 0.05, where the Kullback-Leibler term runs away; take a smaller "
