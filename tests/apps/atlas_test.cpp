@@ -189,9 +189,10 @@ TEST_F(AtlasProgram, TemplatesOfSubjectsMakeTheTemplateOfAGroup) {
   const std::string each = " --linear rigid --transforms" + quick;
   ASSERT_EQ(run(atlas + " -i s0.nii s1.nii -o subjects/A/" + each).status, 0);
   ASSERT_EQ(run(atlas + " -i s2.nii s3.nii -o subjects/B/" + each).status, 0);
+  const std::string of_group =
+      atlas + " -i subjects/*/template.nii.gz -o group/ --transforms" + quick;
   for (int again = 0; again < 2; ++again) {
-    const Outcome group =
-        run(atlas + " -i subjects/*/template.nii.gz -o group/ --transforms" + quick);
+    const Outcome group = run(of_group);
     ASSERT_EQ(group.status, 0) << group.err;
   }
   std::set<std::string> names;
@@ -361,13 +362,14 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   expect_refusal(run(atlas + images() + "--trim 0.2" + out), "add --statistic trimmed");
   std::ofstream(path("bad.tsv")) << "picture\ns0.nii\n";
   expect_refusal(run(atlas + " -i bad.tsv" + out), "column 'picture'");
+  const std::string of_bad_table = atlas + " -i bad.tsv" + out;
   for (const auto& [text, words] :
        {std::pair{"image\tlabels\timage\ns0.nii\tls0.nii\ts1.nii\n", "'image' is there twice"},
         std::pair{"image\tmask\ns0.nii\tms0.nii\ns1.nii\n", "line 3: it has 1 cells for 2 columns"},
         std::pair{"image\tchannel2\ns0.nii\ts1.nii\ns2.nii\t\n", "line 3 lacks an image"},
         std::pair{"image\n", "has no rows"}}) {
     std::ofstream(path("bad.tsv")) << text;
-    expect_refusal(run(atlas + " -i bad.tsv" + out), words);
+    expect_refusal(run(of_bad_table), words);
   }
   const Geometry other = group_grid(20);
   write_image(path("small.nii"), other, std::vector<float>(other.extent.count(), 1),
