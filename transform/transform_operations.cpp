@@ -33,7 +33,10 @@ Geometry grid_of_range(const Geometry& grid, std::span<const float> planes) {
         x1 = std::max(x1, to_x), y1 = std::max(y1, to_y), z1 = std::max(z1, to_z);
       }
   // A grid holds what lies up to half a voxel beyond its outermost centres.
-  const auto added = [](double voxels) { return int(std::ceil(std::max(0.0, voxels - 0.5))); };
+  const auto added = [](double voxels) {
+    require(voxels < 1e6, "a displacement field leads a million voxels beyond its grid");
+    return int(std::ceil(std::max(0.0, voxels - 0.5)));
+  };
   const Eigen::Vector3i before(added(-x0), added(-y0), added(-z0));
   const Eigen::Vector3i after(added(x1 - (n.x - 1)), added(y1 - (n.y - 1)), added(z1 - (n.z - 1)));
   Geometry grown = grid;

@@ -12,7 +12,8 @@ namespace freeflow {
 DisplacementField compose(Context& ctx, const Transform& transform, const Geometry& grid);
 
 /// A field's grid, grown by whole voxels until it holds every point that the field leads to: what
-/// the field's inverse needs. `planes`: the field, in voxels, x fastest, component slowest.
+/// the field's inverse needs. `planes`: the field, in voxels, x fastest, component slowest. Throws
+/// InvalidArgument where that is a million voxels farther.
 Geometry grid_of_range(const Geometry& grid, std::span<const float> planes);
 
 /// The same transform on the grids of its fields, whose fields go on to grid_of_range() as they are

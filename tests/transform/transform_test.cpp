@@ -152,6 +152,9 @@ TEST_P(Transforms, AnInverseOnTheRangeReachesWhereTheFieldLeads) {
       map_points(ctx, inverse.transform, map_points(ctx, t, points));
   for (std::size_t i = 0; i < points.size(); ++i)
     ASSERT_LT((back[i] - points[i]).norm(), 0.05) << "point " << i;
+  std::vector<float> far(3 * grid.extent.count());
+  far[5] = 3e9F;
+  EXPECT_THROW(grid_of_range(grid, far), InvalidArgument);
   // Nothing is copied where a field stays on its grid.
   Transform still;
   still.then(waves(grid, 0.2));
