@@ -203,7 +203,7 @@ IMAGES = [
         (nifti(at_70=("h", 1536)), "1536"), (nifti(at_76=("f", NAN)), "not finite"), (nifti(at_80=("f", NAN)), "voxel size"),
         (nifti(at_80=("f", INF)), "voxel size"), (nifti(at_80=("f", 0)), "voxel size"), (nifti(at_84=("f", -2)), "voxel size"),
         (nifti(at_88=("f", 1e30)), "voxel size"), (nifti(at_108=("f", NAN)), "offset"), (nifti(at_108=("f", -1)), "offset"),
-        (nifti(at_108=("f", 1e9)), "0 of 1728"), (nifti(at_123=("B", 1)), "metres"), (nifti(at_123=("B", 3)), "micrometres"),
+        (nifti(at_108=("f", 1e9)), "0 of 1728"),
         (nifti(at_268=("f", NAN)), "qform"), (nifti(at_280=("f", NAN)), "sform"), (nifti(at_292=("f", INF)), "sform"),
         (nifti(components=3, value=lambda x, y, z: (x, y, z)), "vectors of 3"), (nifti(lambda x, y, z: NAN), "none of its voxels is finite"),
         (nifti(lambda x, y, z: INF), "none of its voxels is finite")))),
@@ -276,7 +276,8 @@ TRANSFORMS = [
         (changed(MATLAB, 4, struct.pack("<i", 1 << 19)), "ends within"), (changed(MATLAB, 16, struct.pack("<i", 5000)), "MATLAB"),
         (b"1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n", "MATLAB")))),
     ("0.h5", b"x" * 100, "not an HDF5 file"), ("1.h5", b"\x89HDF\r\n\x1a\n and so on", "damaged"), ("2.h5", b"\x89HDF\r\n\x1a\n" + bytes(5000), "damaged"),
-    ("far.nii", field(origin=(10000, 0, 0)), "covers 0 %"), ("metres.nii", field(1000), "another unit"), ("scalar.nii", nifti(), "scalar.nii"),
+    ("far.nii", field(origin=(10000, 0, 0)), "covers 0 %"), ("metres.nii", field(1000), "another unit"), ("in_metres.nii", field(at_123=("B", 1)), "its lengths are in metres; convert it"),
+    ("um.nii", field(at_123=("B", 3)), "its lengths are in micrometres; convert it"), ("scalar.nii", nifti(), "scalar.nii"),
     ("nan.nii", field(NAN), "finite"), ("two.nii", nifti(components=2, value=lambda x, y, z: (x, y)), "two.nii"), ("cut.nii", field(cut=900), "file ends after"),
 ]
 SPM = nifti(lambda x, y, z: (2 * x - 10, 2 * y - 13, 2 * z - 11), components=3)  # where voxels of 2 mm go to, in RAS

@@ -153,6 +153,13 @@ class Said(unittest.TestCase):
         self.expect([lambda path: (path / "outdir").mkdir()], ffdreg.replace("out_", "outdir"), "'outdir' is a folder", "-o outdir/")
         self.expect([lambda path: (path / "outdir").mkdir()], "nlmdenoise -i labels.nii -o outdir", "'outdir' is a folder")
 
+    def test_images_in_micrometres(self):
+        def write(path):
+            origin = [-1000 * (n - 1) for n in volumes.SIZE]
+            sides = {f"at_{place}": ("f", 2000) for place in (80, 84, 88, 280, 300, 320)}  # pixdim, the sform's diagonal
+            (path / "um.nii").write_bytes(volumes.nifti(origin=origin, at_123=("B", 3), **sides))
+        self.expect([write], "linreg -f f.nii -m um.nii -o out_", "its lengths are in micrometres and were converted to millimetres")
+
     def test_a_type_of_voxels_that_nobody_knows_is_described(self):
         folder = Folder(PROGRAMS)
         self.addCleanup(folder.made.cleanup)
