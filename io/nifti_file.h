@@ -1,6 +1,6 @@
 // Private to io: NIfTI files of both versions, header and voxels. ITK 5 turns NaN into 0 and does
 // not notice a .nii.gz that ends early, so the voxels do not pass through it; which of sform and
-// qform holds is left to ITK in NIfTI-1 (orientation.h).
+// qform holds is left to ITK in NIfTI-1 in millimetres (orientation.h).
 #pragma once
 
 #include <array>

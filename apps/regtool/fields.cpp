@@ -43,7 +43,8 @@ struct FieldCommand {
                             "the fixed image, on whose grid control points are evaluated; for "
                             "splines alone")  //
           ("moving", po::value(&moving)->value_name("IMAGE"),
-           "the moving image, on whose grid an inverse is written that begins with an affine");
+           "the moving image, on whose grid the inverse is written: needed where it begins with an "
+           "affine, wanted where the field leads beyond its own grid");
     if (std::string(argv[0]) == "jacobian")
       options.add_options()("log", po::bool_switch(&log), "its logarithm; NaN where it folds");
     add_run_options(options, run);

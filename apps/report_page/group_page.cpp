@@ -112,18 +112,17 @@ std::string dots(const Group& group, const Shown& shown) {
 }  // namespace
 
 std::string group_page(const Group& group, const std::string& title, const fs::path& page) {
-  const auto count = [&](const auto& counts) {
-    return std::to_string(std::ranges::count_if(group.members, counts));
-  };
-  const std::string outliers =
-                        count([](const GroupMember&m) { return m.score > GroupMember::outlier; }),
-                    bad = count([](const GroupMember&m) { return m.grade == "bad"; }),
-                    look = count(
-                        [](const GroupMember&m) { return m.grade != "bad" && m.grade != "good"; });
+  std::size_t outliers = 0, bad = 0, look = 0;
+  for (const GroupMember& m : group.members) {
+    outliers += m.score > GroupMember::outlier;
+    bad += m.grade == "bad";
+    look += m.grade != "bad" && m.grade != "good";
+  }
   std::string html =
       page_head(title) + "<header><h1>" + escaped(title) + "</h1>\n<p class=\"soft\">" +
-      std::to_string(group.members.size()) + " registrations, " + outliers +
-      " of them outliers; by their verdicts " + bad + " bad and " + look +
+      std::to_string(group.members.size()) + " registrations, " + std::to_string(outliers) +
+      " of them outliers; by their verdicts " + std::to_string(bad) + " bad and " +
+      std::to_string(look) +
       " to be looked at. Worst first: by the verdict, then by the score.</p></header>\n<p>The "
       "score is the largest distance of the "
       "three figures from the median of the registrations by the same program, in robust standard "
