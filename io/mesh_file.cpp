@@ -28,6 +28,7 @@
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/mesh_quiet.h>
+#include <freeflow/io/mesh_space.h>
 #include <freeflow/io/obj_file.h>
 #include <freeflow/io/ply_check.h>
 #include <freeflow/io/write_error.h>
@@ -132,8 +133,9 @@ void write_with(const std::string& path, Writer& writer) {
   if (writer.Write() != 1 || writer.GetErrorCode() != vtkErrorCode::NoError) fail_cut_short(path);
 }
 
-void write_ply(const std::string& path, vtkPolyData* surface) {
+void write_ply(const std::string& path, vtkPolyData* surface, const std::string& remark) {
   vtkNew<vtkPLYWriter> writer;
+  if (!remark.empty()) writer->AddComment(remark);
   writer->SetInputData(surface);
   writer->SetFileTypeToBinary();
   for (const char* colours : {"RGB", "RGBA"})  // as VTK's reader names them
@@ -162,6 +164,8 @@ TriangleMesh read_mesh(const std::string& path) {
   clean->Update();
   TriangleMesh mesh = from_vtk(clean->GetOutput());
   if (mesh.triangles.empty()) fail_reading(path, "it holds no triangles, or VTK cannot read them");
+  if (mesh_space(path) == "ras")
+    for (Eigen::Vector3d& p : mesh.points) p = {-p.x(), -p.y(), p.z()};
   return mesh;
 }
 
@@ -174,15 +178,16 @@ void write_mesh(const std::string& path, const TriangleMesh& mesh) {
   vtkNew<vtkPolyData> data;
   data->SetPoints(points);
   data->SetPolys(polygons);
-  write_ply(path, data);
+  write_ply(path, data, "");
 }
 
 struct MovableMesh::Data {
   Surface surface;
+  std::string space;
 };
 
 MovableMesh::MovableMesh(const std::string& path)
-    : data_(std::make_unique<Data>(Data{read_surface(path)})) {
+    : data_(std::make_unique<Data>(Data{read_surface(path), mesh_space(path)})) {
   Surface& surface = data_->surface;
   if (surface->GetNumberOfPoints() == 0)
     fail_reading(path, "it holds no vertices, or VTK cannot read them");
@@ -195,6 +200,8 @@ MovableMesh::MovableMesh(const std::string& path)
 
 MovableMesh::~MovableMesh() = default;
 MovableMesh::MovableMesh(MovableMesh&&) noexcept = default;
+
+std::string MovableMesh::space() const { return data_->space; }
 
 std::vector<Eigen::Vector3d> MovableMesh::vertices() const {
   std::vector<Eigen::Vector3d> all(std::size_t(data_->surface->GetNumberOfPoints()));
@@ -223,23 +230,28 @@ void MovableMesh::turn_faces() {
 }
 
 void MovableMesh::write(const std::string& path) const {
-  if (has_extension(path, ".ply")) return write_ply(path, data_->surface);
+  const std::string remark = mesh_space_remark(data_->space);
+  if (has_extension(path, ".ply")) return write_ply(path, data_->surface, remark);
   if (has_extension(path, ".stl")) {
     vtkNew<vtkSTLWriter> writer;
     const Surface triangles = triangulated(data_->surface);
     writer->SetInputData(triangles);
     writer->SetFileTypeToBinary();
+    if (!remark.empty()) writer->SetHeader(remark.c_str());
     return write_with(path, *writer);
   }
   if (has_extension(path, ".obj")) {
     vtkNew<vtkOBJWriter> writer;
     writer->SetInputData(data_->surface);
-    return write_with(path, *writer);
+    write_with(path, *writer);
+    if (!remark.empty()) put_before_obj(path, remark);
+    return;
   }
   if (!has_extension(path, ".vtk")) fail_writing(path, known_meshes);
   vtkNew<vtkPolyDataWriter> writer;
   writer->SetInputData(data_->surface);
   writer->SetFileTypeToBinary();
+  if (!remark.empty()) writer->SetHeader(remark.c_str());
 #if VTK_VERSION_NUMBER >= VTK_VERSION_CHECK(9, 1, 0)
   writer->SetFileVersion(vtkPolyDataWriter::VTK_LEGACY_READER_VERSION_4_2);  // which all can read
 #endif

@@ -21,8 +21,9 @@ inline constexpr const char* how_to_get_meshes =
 /// True for the extensions of meshes, in either case.
 bool is_mesh_name(const std::string& path);
 
-/// Reads a mesh; polygons are cut into triangles, points at one place become one. Throws IoError
-/// when the file is missing, damaged or holds no triangles, or the build has no VTK.
+/// Reads a mesh, in LPS millimetres; polygons are cut into triangles, points at one place become
+/// one. Numbers are LPS unless the file says "SPACE=RAS", as 3D Slicer's do. Throws IoError when
+/// the file is missing, damaged or holds no triangles, or the build has no VTK.
 TriangleMesh read_mesh(const std::string& path);
 
 /// Writes a binary .ply. Throws IoError.
@@ -40,6 +41,10 @@ class MovableMesh {
   ~MovableMesh();
   MovableMesh(MovableMesh&&) noexcept;
 
+  /// "ras" or "lps" where the file says so, as 3D Slicer's do, else ""; what is written says it,
+  /// too.
+  std::string space() const;
+  /// The numbers of the file.
   std::vector<Eigen::Vector3d> vertices() const;
   /// As many as there are.
   void move_to(std::span<const Eigen::Vector3d> vertices);

@@ -25,6 +25,7 @@ struct MovableMesh::Data {};
 MovableMesh::MovableMesh(const std::string& path) { fail_reading(path, how_to_get_meshes); }
 MovableMesh::~MovableMesh() = default;
 MovableMesh::MovableMesh(MovableMesh&&) noexcept = default;
+std::string MovableMesh::space() const { return {}; }
 std::vector<Eigen::Vector3d> MovableMesh::vertices() const { return {}; }
 void MovableMesh::move_to(std::span<const Eigen::Vector3d>) {}
 void MovableMesh::turn_faces() {}

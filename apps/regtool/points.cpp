@@ -146,6 +146,13 @@ int regtool_points(int argc, const char* const* argv) {
   PointTable table;
   if (o.is_mesh()) {
     mesh.emplace(o.input);
+    if (!mesh->space().empty()) {
+      const std::string said = mesh->space() == "ras" ? "RAS" : "LPS";
+      require(o.frame == "lps" || o.frame == mesh->space(), "'" + o.input + "' says SPACE=" + said +
+                                                                ", but --frame is " + o.frame +
+                                                                "; leave --frame out");
+      o.frame = mesh->space();
+    }
   } else {
     table = read_points(o.input, o.frame);
     o.frame = table.frame;

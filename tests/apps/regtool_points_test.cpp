@@ -136,6 +136,39 @@ TEST_F(RegtoolPoints, EveryMeshFormatIsReadBack) {
   EXPECT_NEAR(enclosed_volume(read_mesh(path("d.ply"))), 480, 1e-2);
 }
 
+TEST_F(RegtoolPoints, AMeshIsOfTheSpaceThatItNames) {
+  if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
+  text("box.csv", "5,4,3\n-5,-4,-3\n5,-4,-3\n-5,4,-3\n5,4,-3\n-5,-4,3\n5,-4,3\n-5,4,3\n");
+  const std::string by = " --direction fixed-to-moving -t turn.mat";
+  ASSERT_EQ(points("-i box.csv -o there.csv --frame ras" + by).status, 0);
+  const std::vector<Eigen::Vector3d> expected = table("there.csv");
+  std::string named = box_ply;  // as 3D Slicer writes it
+  named.insert(named.find("element"), "comment 3D Slicer output. SPACE=RAS\n");
+  text("ras.ply", named);
+  for (const std::string to : {"r.ply", "r.vtk", "r.obj", "r.stl"}) {
+    ASSERT_EQ(points(from_to("ras.ply", to) + by).status, 0);
+    EXPECT_NE(slurp(folder / to).substr(0, 300).find("SPACE=RAS"), std::string::npos) << to;
+    const MovableMesh mesh(path(to));
+    EXPECT_EQ(mesh.space(), "ras") << to;
+    const std::size_t own = to == "r.stl" ? 0 : expected.size();  // .stl has none of its own
+    for (std::size_t i = 0; i < own; ++i)
+      EXPECT_LT((mesh.vertices()[i] - expected[i]).norm(), 1e-4) << to << i;
+    EXPECT_NEAR(enclosed_volume(read_mesh(path(to))), 480, 1e-2) << to;
+  }
+  Eigen::Vector3d sum = Eigen::Vector3d::Zero(), of_file = sum;
+  for (const Eigen::Vector3d& p : read_mesh(path("r.ply")).points) sum += p;
+  for (const Eigen::Vector3d& p : expected) of_file += p;
+  EXPECT_LT((sum - Eigen::Vector3d(-of_file.x(), -of_file.y(), of_file.z())).norm(), 1e-4)
+      << "what is computed with is LPS";
+  EXPECT_GT(of_file.head<2>().norm(), 1);
+
+  named.replace(named.find("=RAS"), 4, "=LPS");
+  text("lps.ply", named);
+  const Outcome o = points("-i lps.ply -o no.ply --frame ras" + by);
+  EXPECT_EQ(o.status, 2);
+  EXPECT_NE(o.err.find("says SPACE=LPS, but --frame is ras"), std::string::npos) << o.err;
+}
+
 TEST_F(RegtoolPoints, ATexturedObjKeepsItsVertices) {
   if (!has_meshes()) GTEST_SKIP() << how_to_get_meshes;
   text("t.obj",
