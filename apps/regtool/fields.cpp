@@ -1,4 +1,5 @@
 // regtool compose, invert and jacobian: transforms as fields.
+#include <cmath>
 #include <cstdio>
 #include <optional>
 
@@ -96,6 +97,37 @@ Geometry grid_of_inverse(const std::string& file, const Transform& inverse, cons
   return of.links().back().field->geometry();
 }
 
+/// The share of a field's grid that it takes beyond that grid, where an inverse on it has no place.
+double share_that_leaves(const HostField& field) {
+  const Extent n = field.geometry.extent;
+  const std::size_t count = n.count();
+  const auto within = [](double at, int size) { return at >= -0.5 && at <= size - 0.5; };
+  std::size_t leaves = 0;
+  for (int z = 0; z < n.z; ++z)
+    for (int y = 0; y < n.y; ++y)
+      for (int x = 0; x < n.x; ++x) {
+        const float* const u = field.planes.data() + n.offset(x, y, z);
+        leaves += within(x + double(u[0]), n.x) && within(y + double(u[count]), n.y) &&
+                          within(z + double(u[2 * count]), n.z)
+                      ? 0
+                      : 1;
+      }
+  return double(leaves) / double(count);
+}
+
+/// A deformation leads a rim beyond its grid, a shift or a scale that a field holds much more.
+void warn_of_what_leaves(const HostChain& file, std::vector<std::string>& warnings) {
+  for (const auto& step : file.transforms.front().steps)
+    if (const auto* field = std::get_if<HostField>(&step)) {
+      const double share = share_that_leaves(*field);
+      if (share > 0.25)
+        warnings.push_back("'" + file.listed.front().path + "' takes " +
+                           std::to_string(std::lround(100 * share)) +
+                           " % of its grid beyond that grid, on which the inverse is written: name "
+                           "the moving image with --moving");
+    }
+}
+
 }  // namespace
 
 int regtool_invert(int argc, const char* const* argv) {
@@ -130,6 +162,7 @@ int regtool_invert(int argc, const char* const* argv) {
       write_affine(path, inverse.transform.first(), Eigen::Vector3d::Zero());
     });
   } else {
+    if (!moving) warn_of_what_leaves(file, c.warnings);
     const DisplacementField field = whole_field(ctx, inverse.transform, one);
     write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, field); });
     std::printf("inverse residual: mean %.4f voxel, largest %.3f\n", inverse.mean_residual_voxels,
