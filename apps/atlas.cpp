@@ -205,7 +205,9 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
     report.seconds.transforms = stopwatch.lap();
   }
   if (!outputs || command.quiet) return done;
-  std::fputs(closing_words(report, files_in_words(command, subjects)).c_str(), stderr);
+  const std::string files =
+      files_in_words(command, subjects[0].channels.size(), report.labels != nullptr);
+  std::fputs(closing_words(report, files).c_str(), stderr);
   if (command.transforms)
     std::fputs(transform_commands(command, present_of(atlas, subjects).front()).c_str(), stderr);
   return done;

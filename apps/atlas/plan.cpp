@@ -110,6 +110,8 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
                    work > 0 ? work * seconds_per_voxel(ctx, options.model, voxels) / processes : 0;
   const int rounds = std::accumulate(options.rounds.begin(), options.rounds.end(), 0);
   const bool transforms = command.transforms || command.jacobians;
+  const bool labels =
+      std::ranges::any_of(subjects, [](const ListedSubject& s) { return !s.labels.empty(); });
   return counted(subjects.size(), "subject", "s") + ", the largest " + describe(sizes.largest) +
          "; " + counted(std::size_t(processes), "process", "es") +
          "\n2 linear stages, then at most " + counted(std::size_t(rounds), "round", "s") +
@@ -118,19 +120,17 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
          memory_size(4 * sizes.floats + states) + " in all processes; disk for going on: about " +
          memory_size(2 * states) + "\nabout " + std::to_string(std::lround(seconds)) +
          " s of computing, reading, writing" + (transforms ? " and the subjects' transforms" : "") +
-         " not counted\nto be written: " + files_in_words(command, subjects) + '\n';
+         " not counted\nto be written: " +
+         files_in_words(command, subjects[0].channels.size(), labels) + '\n';
 }
 
-std::string files_in_words(const AtlasCommand& command,
-                           const std::vector<ListedSubject>& subjects) {
+std::string files_in_words(const AtlasCommand& command, std::size_t channels, bool labels) {
   std::string files = command.output + "template.nii.gz";
-  for (std::size_t c = 1; c < subjects[0].channels.size(); ++c)
+  for (std::size_t c = 1; c < channels; ++c)
     files.append(", template").append(std::to_string(c + 1)).append(".nii.gz");
   files += ", mask.nii.gz, report.json, report.html";
-  const bool labels =
-      std::ranges::any_of(subjects, [](const ListedSubject& s) { return !s.labels.empty(); });
   if (labels) files += ", labels.nii.gz, agreement.nii.gz";
-  if (command.probabilities) files += ", a map of the probability per label";
+  if (labels && command.probabilities) files += ", a map of the probability per label";
   if (command.transforms) files += ", three files of transforms per subject";
   if (command.jacobians) files += ", a map of the log-Jacobian per subject";
   return files;

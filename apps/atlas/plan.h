@@ -14,7 +14,8 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
                     const std::vector<ListedSubject>& subjects, int processes,
                     const KeptWork& kept);
 
-/// What a run writes beside its state.
-std::string files_in_words(const AtlasCommand& command, const std::vector<ListedSubject>& subjects);
+/// What a run writes beside its state: of `channels` images a subject, and of labels where there
+/// are.
+std::string files_in_words(const AtlasCommand& command, std::size_t channels, bool labels);
 
 }  // namespace freeflow::apps

@@ -334,6 +334,11 @@ TEST_F(AtlasProgram, LabelsThatCannotBeReadAreSaidBeforeTheWork) {
   EXPECT_EQ(report["labels"]["subjects"], 2);
   for (const auto& member : report["members"])
     EXPECT_EQ(member.contains("mean_dice_with_majority"), member["name"] != "s1");
+  const Outcome none =
+      run(atlas + images() + "--labels bad.nii bad.nii bad.nii --keep-going -o none_" + quick);
+  EXPECT_EQ(none.status, 0);
+  EXPECT_EQ(none.err.find("agreement.nii.gz"), std::string::npos)
+      << "what is not written is not named: " << none.err;
 }
 
 TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
