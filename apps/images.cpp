@@ -119,7 +119,10 @@ std::vector<InputImage> read_channels(const std::vector<std::string>& files,
   return channels;
 }
 
-Eigen::Vector3d center_of_mass(const HostImage& image, const std::optional<HostImage>& mask) {
+/// Of what counts, as registrations see it: padding would hold the place of the field of view.
+Eigen::Vector3d center_of_mass(const InputImage& given, const std::optional<HostImage>& mask) {
+  const std::optional<HostImage> copy = changed(given);
+  const HostImage& image = copy ? *copy : given.voxels;
   const auto counts = [&](std::size_t i) {
     return std::isfinite(image.voxels[i]) && (!mask || mask->voxels[i] > 0.5f);
   };
@@ -264,8 +267,8 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
     start.affine.translation() =
         inputs.moving_image().geometry.center() - inputs.fixed_image().geometry.center();
   } else if (init[0] == "moments") {
-    start.affine.translation() = center_of_mass(inputs.moving_image(), inputs.moving_mask) -
-                                 center_of_mass(inputs.fixed_image(), inputs.fixed_mask);
+    start.affine.translation() = center_of_mass(inputs.moving[0], inputs.moving_mask) -
+                                 center_of_mass(inputs.fixed[0], inputs.fixed_mask);
   } else if (init[0] != "identity") {
     start = read_naming_convert(init[0], TransformsTaken::itk, [&] {
       return read_transform(init[0], inputs.fixed_image().geometry);

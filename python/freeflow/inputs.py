@@ -191,6 +191,10 @@ class Inputs:
         """Of a side, what alone counts of it in this pair (Counted)."""
         return self._counted[name]
 
+    def seen(self, name):
+        """The first channel of a side as a registration sees it: without padding, clipped."""
+        return self.sides[name].seen(self.counted(name).part)[0]
+
     sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
     fixed = property(lambda self: self._fixed.images)
     moving = property(lambda self: self._moving.images)
@@ -271,7 +275,8 @@ def start_of(init, inputs, context):
     if init == "center":
         affine[:3, 3] = middle(inputs.moving[0]) - middle(inputs.fixed[0])
     elif init == "moments":
-        affine[:3, 3] = _center_of_mass(inputs.moving[0], inputs.moving_mask) - _center_of_mass(inputs.fixed[0], inputs.fixed_mask)
+        fixed, moving = inputs.seen("fixed"), inputs.seen("moving")
+        affine[:3, 3] = _center_of_mass(moving, inputs.moving_mask) - _center_of_mass(fixed, inputs.fixed_mask)
     elif init != "identity":
         raise ValueError(f"init {init!r} is not one of 'identity', 'center', 'moments'; files: freeflow.Transform.read(...)")
     return affine.tolist(), None

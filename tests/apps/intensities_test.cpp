@@ -146,6 +146,22 @@ TEST_F(Intensities, ACircleOfPaddingIsSaidAndPullsNothing) {
   EXPECT_GT(*std::max_element(whole.voxels.begin(), whole.voxels.end()), 300);
 }
 
+TEST_F(Intensities, CentresOfMassAreOfWhatCounts) {
+  write("f.nii", {40, 40, 32}, truth(), 36);
+  write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 36);
+  HostImage metal = read_image((folder / "m.nii").string());
+  for (int i = 0; i < 8; ++i) metal.voxels[metal.geometry.extent.offset(8 + i, 20, 3)] = 30000;
+  write_image((folder / "metal.nii").string(), metal.geometry, metal.voxels, StoredType::int16, 1);
+  const std::string call =
+      linreg + " -f f.nii --init moments --search gradient --iterations 0 -o out_ ";
+  for (const char* rest :
+       {"-m m.nii", "-m m.nii --background -2000", "-m metal.nii --clip -1000,0"}) {
+    const Outcome o = run(call + rest);
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_LT(error("out_0GenericAffine.mat"), 1) << rest;
+  }
+}
+
 TEST_F(Intensities, NaNAroundWhatWasCutOutCountsAsBackground) {
   write("f.nii", {40, 40, 32}, truth(), 0);
   write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 0);
