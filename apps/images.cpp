@@ -223,6 +223,16 @@ std::optional<HostImage> changed(const InputImage& image) {
   return copy;
 }
 
+const std::vector<float>* counted(const InputImage& image, const std::optional<HostImage>& mask,
+                                  std::vector<float>& own) {
+  if (!image.intensities.background && !image.intensities.measured)
+    return mask ? &mask->voxels : nullptr;
+  own = changed(image)->voxels;
+  for (std::size_t i = 0; i < own.size(); ++i)
+    own[i] = !std::isnan(own[i]) && (!mask || mask->voxels[i] > 0.5f);
+  return &own;
+}
+
 DeviceImage::DeviceImage(Context& ctx, const std::vector<InputImage>& channels,
                          const std::optional<HostImage>& mask, const char* what)
     : prepared_(to_register(ctx, channels), mask ? to_volume(ctx, *mask) : Volume<float>(), what) {}

@@ -44,6 +44,11 @@ Inputs read_inputs(const CommonOptions& options, KeptImages* kept = nullptr);
 /// The voxels as a registration takes them; nothing where those are as they came.
 std::optional<HostImage> changed(const InputImage& image);
 
+/// Flags (above 0.5) of the voxels that count: of those inside the mask what was measured. In `own`
+/// where the mask alone does not say it; null where all count.
+const std::vector<float>* counted(const InputImage& image, const std::optional<HostImage>& mask,
+                                  std::vector<float>& own);
+
 /// One of the two images on a device, as a registration is to see it: without padding, clipped.
 class DeviceImage {
  public:

@@ -63,12 +63,11 @@ ResultFiles& RegistrationRun::start_writing(const Context& ctx) {
 
 ReportedRun RegistrationRun::reported(Context& ctx, const Registered& registered,
                                       std::size_t predicted_bytes) {
-  const auto voxels_of = [](const std::optional<HostImage>& mask) {
-    return mask ? &mask->voxels : nullptr;
-  };
+  std::vector<float> of_fixed, of_moving;
   const Similarities found = similarities(
       ctx, registered.fixed, registered.moving, registered.affine, registered.displacement,
-      {voxels_of(inputs_.fixed_mask), voxels_of(inputs_.moving_mask)});
+      {counted(inputs_.fixed.front(), inputs_.fixed_mask, of_fixed),
+       counted(inputs_.moving.front(), inputs_.moving_mask, of_moving)});
   if (!names_.page.empty())
     pictures_ = draw_registration(ctx, registered, inputs_.fixed.front(), inputs_.moving.front());
   return {program_.name, program_.found, common_,         names_,

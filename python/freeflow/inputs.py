@@ -195,6 +195,19 @@ class Inputs:
         """The first channel of a side as a registration sees it: without padding, clipped."""
         return self.sides[name].seen(self.counted(name).part)[0]
 
+    def counts(self, name):
+        """Flags of a side's voxels that count: of those inside the mask what was measured (Image); None: all do."""
+        side, seen = self.sides[name], self.seen(name)
+        image, mask = side.images[0], side.mask_of(self.counted(name))
+        if seen is image:
+            return mask
+        flags = ~np.isnan(seen.numpy())
+        if mask is not None:
+            flags &= mask.numpy() > 0.5
+        if _strided(flags, image.array):
+            flags = _arrays.laid_out_as(flags, image.array)
+        return Image._placed(flags, image._placement, name + "_mask")
+
     sides = property(lambda self: {"fixed": self._fixed, "moving": self._moving})
     fixed = property(lambda self: self._fixed.images)
     moving = property(lambda self: self._moving.images)

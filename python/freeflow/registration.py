@@ -217,7 +217,7 @@ class Registration:
         if "similarity" not in self._report:
             start = time.perf_counter()
             images = [image._volume(self._context) for image in (self.fixed, self.moving)]
-            masks = (self._inputs.fixed_mask, self._inputs.moving_mask)
+            masks = [self._inputs.counts(side) for side in ("fixed", "moving")]
             masks = [None if mask is None else mask._volume(self._context) for mask in masks]
             figures = _native.figures(self.transform._native, *images, *masks)
             self._report["seconds"]["report"] = time.perf_counter() - start

@@ -263,6 +263,10 @@ def test_padding_is_left_out_with_a_warning():
     missing = [np.where(a == -2000, np.nan, a) for a in padded]
     same = freeflow.register(*missing, levels=1, iterations=2, background=12345)
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+    assert result.report["similarity"] == same.report["similarity"], "of what was measured"
+    mask = np.arange(40)[:, None] < np.full(32, 30) + np.zeros((36, 1, 1))
+    pairs = [freeflow.register(*images, levels=1, iterations=2, fixed_mask=mask) for images in (padded, missing)]
+    assert pairs[0].report["similarity"] == pairs[1].report["similarity"] != result.report["similarity"]
 
 
 def test_centres_of_mass_are_of_what_counts():
@@ -314,6 +318,7 @@ def test_half_an_image_is_not_measured_beyond_its_plane(kind):
     missing[18:] = np.nan
     same = freeflow.register(whole, missing, levels=1, iterations=2, device="cpu")
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
+    assert result.report["similarity"] == same.report["similarity"]
     both = list(freeflow.register_many([(half, half), (half, whole)], levels=1, iterations=2, device="cpu"))
     assert ["voxels_measured" in r.report["fixed"] for r in both] == [False, True]
 

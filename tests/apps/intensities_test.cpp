@@ -146,6 +146,34 @@ TEST_F(Intensities, ACircleOfPaddingIsSaidAndPullsNothing) {
   EXPECT_GT(*std::max_element(whole.voxels.begin(), whole.voxels.end()), 300);
 }
 
+TEST_F(Intensities, AReportIsOfWhatWasMeasured) {
+  const auto similarity_of = [this](const char* prefix) {
+    return nlohmann::json::parse(slurp(folder / (prefix + std::string("report.json"))))
+        .at("similarity");
+  };
+  write("f.nii", {40, 40, 32}, truth(), 30);
+  write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 30);
+  for (const char* name : {"f", "m"}) {
+    HostImage image = read_image((folder / (name + std::string(".nii"))).string());
+    for (float& v : image.voxels) v = v == -2000 ? NAN : v;
+    write_image((folder / (name + std::string("_nan.nii"))).string(), image.geometry, image.voxels);
+    std::fill(image.voxels.begin(), image.voxels.begin() + 20 * 40 * 40, 0.0F);
+    std::fill(image.voxels.begin() + 20 * 40 * 40, image.voxels.end(), 1.0F);
+    write_image((folder / (name + std::string("_mask.nii"))).string(), image.geometry,
+                image.voxels);
+  }
+  const std::string how = " --dof 6 --search gradient ",
+                    masks = how + "--fixed-mask f_mask.nii --moving-mask m_mask.nii ";
+  for (const std::string& rest : {how, masks}) {
+    for (const char* call : {"-f f.nii -m m.nii -o pad_", "-f f_nan.nii -m m_nan.nii -o nan_"}) {
+      const Outcome o = run(linreg + rest + call);
+      ASSERT_EQ(o.status, 0) << o.err;
+    }
+    EXPECT_EQ(similarity_of("pad_"), similarity_of("nan_")) << rest;
+    EXPECT_GT(similarity_of("pad_").at("after"), similarity_of("pad_").at("before")) << rest;
+  }
+}
+
 TEST_F(Intensities, CentresOfMassAreOfWhatCounts) {
   write("f.nii", {40, 40, 32}, truth(), 36);
   write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 36);

@@ -170,6 +170,11 @@ TEST_F(HalfAHead, IsNotStretchedOverTheWhole) {
   EXPECT_EQ(same.err.find("ends in a plane"), std::string::npos) << "said of what has no value";
   EXPECT_NE(slurp(folder / "out_report.json").find("\"voxels_measured\": 33264"),
             std::string::npos);
+  const auto similarity_of = [this](const char* report) {
+    const std::string text = slurp(folder / report);
+    return text.substr(text.find("\"similarity\": {"), 150);
+  };
+  EXPECT_EQ(similarity_of("out_report.json"), similarity_of("nan_report.json"));
   const HostImage warped = read_image((folder / "out_Warped.nii.gz").string());
   EXPECT_EQ(std::ranges::count_if(warped.voxels, [](float v) { return std::isnan(v); }), 0)
       << "what is written is as measured";
