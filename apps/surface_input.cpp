@@ -155,6 +155,26 @@ double mean_gradient(const std::vector<float>& d, const Geometry& g) {
   return count > 0 ? sum / count : 1;
 }
 
+/// Noise passes 0 everywhere; a mask that was resampled by a kernel with negative lobes is 0 in
+/// most of its voxels, and a little below beside its edges.
+void require_distances(const SurfaceInputOptions& o, const HostImage& image) {
+  const auto zeros = double(std::ranges::count(image.voxels, 0.0f));
+  const double share = share_at_the_surface(image.voxels, image.geometry),
+               zero = zeros / double(image.voxels.size());
+  const auto percent = [](double part) { return number(std::round(100 * part)); };
+  require(share <= 0.5, "'" + o.input +
+                            "' has values of both signs, as signed distances do, but its surface "
+                            "would pass " +
+                            percent(share) +
+                            " % of its voxels: say what it is with --input-kind, or where the "
+                            "surface of a grey image lies with --iso");
+  require(zero <= 0.5, "'" + o.input +
+                           "' has values of both signs, as signed distances do, but is 0 in " +
+                           percent(zero) +
+                           " % of its voxels: say what it is with --input-kind, or where the "
+                           "surface of a grey image lies with --iso");
+}
+
 void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
   HostImage image = read_image(o.input);
   input.warnings = image.warnings;
@@ -163,15 +183,7 @@ void read_volume(Context& ctx, SurfaceInputOptions o, SurfaceInput& input) {
   require(census.low < census.high, "'" + o.input + "' holds the value " + number(census.low) +
                                         " alone: there is no surface in it");
   input.kind = kind_of(o, census, input.notes);
-  if (input.kind == "sdf" && o.kind == "auto") {
-    const double share = share_at_the_surface(image.voxels, image.geometry);
-    require(share <= 0.5, "'" + o.input +
-                              "' has values of both signs, as signed distances do, but its surface "
-                              "would pass " +
-                              number(std::round(100 * share)) +
-                              " % of its voxels: say what it is with --input-kind, or where the "
-                              "surface of a grey image lies with --iso");
-  }
+  if (input.kind == "sdf" && o.kind == "auto") require_distances(o, image);
   require_free(
       ctx, predict_surface_bytes(ctx, image.geometry), "the denoising",
       "close other programs, crop the image to the object, or resample it to a coarser grid");

@@ -153,6 +153,22 @@ TEST_F(Nlmdenoise, RefusesAProbabilityThatRingsBelowZero) {
   EXPECT_EQ(run(go + "--iso 0.5").status, 0);
 }
 
+TEST_F(Nlmdenoise, RefusesAMaskThatRingsBelowZero) {
+  const auto distance = read_image((folder / "sdf.nii.gz").string()).voxels;
+  write(
+      "sinc.nii.gz",
+      [&](int x, int y, int z) {
+        const double d = distance[geometry.extent.offset(x, y, z)];
+        return d > 3 ? 0 : d > 1 ? -0.2 * (3 - d) : std::min(1.0, 0.5 - d) + 0.01 * std::sin(x + d);
+      },
+      StoredType::float32);
+  const std::string go = nlmdenoise + " -i sinc.nii.gz -o c_ --iterations 1 ";
+  expect_refusal(run(go), "as signed distances do, but is 0 in ");
+  ASSERT_EQ(run(go + "--iso 0.5").status, 0);
+  EXPECT_NEAR(report("c_")["inside"]["before"]["volume_mm3"].get<double>(), 2145, 100);
+  EXPECT_EQ(run(go + "--input-kind sdf").status, 0);
+}
+
 TEST_F(Nlmdenoise, GivesTheSameBytesWhateverTheThreadsAndTheStrategy) {
   ASSERT_EQ(run(nlmdenoise + " -q -i mask.nii.gz -o a_ --device cpu --threads 1").status, 0);
   ASSERT_EQ(run(nlmdenoise + " -q -i mask.nii.gz -o b_ --threads 3 --strategy global").status, 0);
