@@ -112,10 +112,11 @@ std::string bids_transform(const BidsSpaces& spaces, const std::string& extensio
 bool is_bids_transform(const std::string& name, std::string prefix, const std::string& extension) {
   if (prefix.ends_with('_')) prefix.pop_back();
   if (!name.starts_with(prefix)) return false;
-  const std::optional<BidsName> parsed = parse_name(name);
+  const std::string rest = name.substr(prefix.size());  // the prefix need not be a BIDS name
+  const std::optional<BidsName> parsed =
+      rest.starts_with('_') ? parse_name(rest.substr(1)) : std::nullopt;
   return parsed &&
-         name ==
-             prefix + bids_transform({parsed->label_of("from"), parsed->label_of("to")}, extension);
+         rest == bids_transform({parsed->label_of("from"), parsed->label_of("to")}, extension);
 }
 
 std::string bids_warped(const BidsSpaces& spaces, const std::string& image,

@@ -48,6 +48,17 @@ TEST(BidsNames, PrefixesTakeTheRest) {
         << bad;
 }
 
+TEST(BidsNames, TransformsAreFoundByTheirPrefix) {
+  for (const std::string prefix : {"sub-01", "sub-01_", "sub-01_ses-2", "patient", "my_head_"}) {
+    const std::string start = prefix.ends_with('_') ? prefix.substr(0, prefix.size() - 1) : prefix;
+    const std::string name = start + bids_transform({"T1w", "MNI"}, ".json");
+    EXPECT_TRUE(is_bids_transform(name, prefix, ".json")) << prefix;
+    EXPECT_FALSE(is_bids_transform(name, prefix, ".h5")) << prefix;
+    EXPECT_FALSE(is_bids_transform(name, prefix.substr(0, 3), ".json")) << prefix;
+    EXPECT_FALSE(is_bids_transform("x" + name, prefix, ".json")) << prefix;
+  }
+}
+
 TEST(BidsNames, ImagesKeepTheirSuffix) {
   const BidsSpaces s{"T1w", "MNI"};
   EXPECT_EQ(bids_transform(s, ".h5"), "_from-T1w_to-MNI_mode-image_xfm.h5");
