@@ -113,6 +113,7 @@ std::vector<std::string> transforms_of_run(const FinishedRun& run) {
   fs::path field = output(run, "warp", "1Warp.nii.gz");
   const fs::path affine = output(run, "affine", "0GenericAffine.mat");
   if (field.empty() && !run.json.contains("outputs")) field = output(run, "warp", "1Warp.nii");
+  if (field.empty()) field = output(run, "control_points", "");
   std::vector<fs::path> files{whole};
   if (whole.empty()) files = {field, affine};
   if (is_linear_run(run.json) && whole.empty()) files = {affine};

@@ -95,6 +95,10 @@ TEST_F(Ffdreg, ControlPointsServeInPlaceOfTheField) {
       run(regtool + " invert -t a_1BSpline.h5 --fixed f.nii.gz -o inverse.nii.gz");
   EXPECT_EQ(inverted.status, 0) << inverted.err;
   EXPECT_NE(inverted.out.find("inverse residual: mean 0.0"), std::string::npos) << inverted.out;
+  ASSERT_EQ(run(call + " --outputs lattice,report -o c_").status, 0);
+  const Outcome page = run(regtool + " report c_");
+  EXPECT_EQ(page.status, 0) << page.err;
+  EXPECT_TRUE(std::filesystem::exists(folder / "c_report.html"));
   expect_refusal(run(call + " --outputs lattice --bids T1w:MNI -o out_"),
                  "--outputs lattice has no BIDS name; leave out --bids");
   expect_refusal(
