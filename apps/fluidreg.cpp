@@ -62,7 +62,9 @@ po::options_description all_options(FluidregOptions& o) {
           "force-kernel", text(o.force_kernel)->value_name("recompute|reuse"),
           "how a GPU computes that term's force; the result is the same")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
-          "largest motion of one iteration in the level's smallest voxel side, at most 1");
+          "largest motion of one iteration in the side of the level's smallest voxel face (fluid, "
+          "demons: "
+          "its smallest side), at most 1");
   po::options_description all = common_options(o.common);
   all.add(own);
   return all;

@@ -47,8 +47,8 @@ struct RegistrationOptions {
 /// displacement or velocity of the caller's, keeps a velocity, or returns control points;
 /// it leaves out levels of few voxels unless told to run every level. register_flow and its like,
 /// called alone, work on the whole grid and on all levels. Where no linear transform is better than
-/// the start the start is kept, and RegistrationResult::linear says so among its warnings. Fixed
-/// and moving may live on different grids; the context's device holds them. Throws InvalidArgument
+/// the start the start is kept, and RegistrationResult::linear says so (start_kept). Fixed and
+/// moving may live on different grids; the context's device holds them. Throws InvalidArgument
 /// for unusable options, geometry or device, RegistrationError for images without content or
 /// overlap, DeviceError, and Cancelled when the observer asks.
 RegistrationResult register_images(Context& ctx, const Volume<float>& fixed,

@@ -29,8 +29,8 @@ std::optional<VelocityKind> parse_velocity(std::string_view name);
 struct StepOptions : LevelOptions {
   Sigma sigma_update{1.7};
   Smoother smoother = Smoother::automatic;
-  /// largest motion of one iteration, in the side of the level's smallest voxel face (demons: in
-  /// its smallest side); at most 1
+  /// largest motion of one iteration, in the side of the level's smallest voxel face (fluid and
+  /// demons: in its smallest side); at most 1
   double step = 0.5;
   /// share of the cost that ten iterations must gain, five of a diffusing flow, which first halves
   /// its step, up to three times
