@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -132,6 +133,18 @@ void add_mask(ordered_json& image, const std::optional<HostImage>& mask) {
       std::ranges::count_if(mask->voxels, [](float value) { return value > 0.5F; });
 }
 
+/// Where not all do: some have no value, are padding, or lie beyond the mask or what was measured.
+void add_counted(ordered_json& image, const InputImage& channel,
+                 const std::optional<HostImage>& mask) {
+  const std::optional<HostImage> copy = changed(channel);
+  if (!mask && !copy && channel.voxels.nonfinite_voxels == 0) return;
+  const std::vector<float>& seen = copy ? copy->voxels : channel.voxels.voxels;
+  std::size_t counted = 0;
+  for (std::size_t i = 0; i < seen.size(); ++i)
+    counted += !std::isnan(seen[i]) && (!mask || mask->voxels[i] > 0.5F);
+  if (counted < seen.size()) image["voxels_counted"] = counted;
+}
+
 /// What every report opens with. The summary stands first, and is made in the end.
 ordered_json opening(const Context& ctx, const ReportedRun& run,
                      const std::vector<std::string>& warnings,
@@ -155,6 +168,8 @@ ordered_json opening(const Context& ctx, const ReportedRun& run,
   add_measured(json["moving"], run.inputs.moving[0]);
   add_mask(json["fixed"], run.inputs.fixed_mask);
   add_mask(json["moving"], run.inputs.moving_mask);
+  add_counted(json["fixed"], run.inputs.fixed[0], run.inputs.fixed_mask);
+  add_counted(json["moving"], run.inputs.moving[0], run.inputs.moving_mask);
   if (run.inputs.fixed.size() > 1) json["channels"] = channels_json(run.inputs);
   json["warnings"] = run.inputs.warnings;
   for (const std::string& warning : warnings) json["warnings"].push_back(translated(warning));

@@ -16,24 +16,38 @@ std::string percent(double share) {
   return fixed_digits(100 * share, share > 0 && share < 0.01 ? 2 : 0) + " %";
 }
 
-/// Volume in mm3 of the voxels that count of an image: inside its mask, or of the part that was
-/// measured.
-double counted_mm3(const ordered_json& report, const std::string& image) {
-  double voxel = 1, all = 1;
-  for (const char* axis : {"/0", "/1", "/2"}) {
-    voxel *= number_in(report, image + "/spacing_mm" + axis).value_or(0);
+double voxels_of(const ordered_json& report, const std::string& image) {
+  double all = 1;
+  for (const char* axis : {"/0", "/1", "/2"})
     all *= number_in(report, image + "/size" + axis).value_or(0);
-  }
-  all = number_in(report, image + "/voxels_measured").value_or(all);
-  return voxel * number_in(report, image + "/voxels_in_mask").value_or(all);
+  return all;
+}
+
+/// Volume in mm3 of the voxels that count of an image. Older reports have those inside its mask, or
+/// of the part that was measured.
+double counted_mm3(const ordered_json& report, const std::string& image) {
+  double voxel = 1, count = voxels_of(report, image);
+  for (const char* axis : {"/0", "/1", "/2"})
+    voxel *= number_in(report, image + "/spacing_mm" + axis).value_or(0);
+  for (const char* counted : {"/voxels_measured", "/voxels_in_mask", "/voxels_counted"})
+    count = number_in(report, image + counted).value_or(count);
+  return voxel * count;
+}
+
+/// Whether the moving image counts in a part of its grid alone; a hole or two make none.
+bool counts_in_part(const ordered_json& report) {
+  constexpr double nearly_all = 0.99;
+  const auto counted = number_in(report, "/moving/voxels_counted");
+  return number_in(report, "/moving/voxels_in_mask") ||
+         number_in(report, "/moving/voxels_measured") ||
+         (counted && *counted < nearly_all * voxels_of(report, "/moving"));
 }
 
 /// The share of the fixed image that the moving one has room for: a smaller field of view, or a
 /// brain's mask on one side alone, leaves most of the other image's without a counterpart, which is
 /// no fault. An affine that makes the fixed image larger than the moving one is none of these.
 double possible_overlap(const ordered_json& report) {
-  const bool part = number_in(report, "/moving/voxels_in_mask").has_value() ||
-                    number_in(report, "/moving/voxels_measured").has_value();
+  const bool part = counts_in_part(report);
   const double factor = volume_factor_of_affine(report).value_or(1),
                fixed = counted_mm3(report, "/fixed") * (part ? factor : std::min(factor, 1.0)),
                moving = counted_mm3(report, "/moving");

@@ -80,6 +80,19 @@ class Side:
             flags = _arrays.laid_out_as(flags, image.array)
         return Image._placed(flags, image._placement, self.name + "_mask")
 
+    def flags(self, counted):
+        """Of the voxels that count: they have a value as a registration sees them, inside the mask. Of numpy."""
+        flags = ~np.isnan(self.seen(counted.part)[0].numpy())
+        mask = self.mask_of(counted)
+        return flags if mask is None else flags & (mask.numpy() > 0.5)
+
+    def number(self, counted):
+        """Of the voxels that count; None: all do."""
+        mask, whole = self.mask_of(counted), self.seen(counted.part)[0] is self.images[0] and not self.missing[0]
+        if whole:
+            return None if mask is None else int((mask.array > 0.5).sum())
+        return int(self.flags(counted).sum())
+
     def prepared(self, context, counted):
         """For registrations on that context: the compiled part's, which keeps what a registration makes of it."""
         channels = [image._volume(context, self.name) for image in self.seen(counted.part)]
@@ -197,13 +210,10 @@ class Inputs:
 
     def counts(self, name):
         """Flags of a side's voxels that count: of those inside the mask what was measured (Image); None: all do."""
-        side, seen = self.sides[name], self.seen(name)
-        image, mask = side.images[0], side.mask_of(self.counted(name))
-        if seen is image:
-            return mask
-        flags = ~np.isnan(seen.numpy())
-        if mask is not None:
-            flags &= mask.numpy() > 0.5
+        side, image = self.sides[name], self.sides[name].images[0]
+        if self.seen(name) is image:
+            return side.mask_of(self.counted(name))
+        flags = side.flags(self.counted(name))
         if _strided(flags, image.array):
             flags = _arrays.laid_out_as(flags, image.array)
         return Image._placed(flags, image._placement, name + "_mask")

@@ -140,10 +140,11 @@ def _require_known(model, options):
 def _geometry(side, counted):
     image = side.images[0]
     p = image._placement
-    part, mask = counted.part, side.mask_of(counted)
+    part, mask, number = counted.part, side.mask_of(counted), side.number(counted)
     counts = {
         "voxels_measured": part and int(np.prod([end - begin for begin, end in part])),
         "voxels_in_mask": None if mask is None else int((mask.array > 0.5).sum()),
+        "voxels_counted": None if number == np.prod(image.shape) else number,
     }
     return {
         "size": list(image.shape),

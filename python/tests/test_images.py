@@ -264,8 +264,11 @@ def test_padding_is_left_out_with_a_warning():
     same = freeflow.register(*missing, levels=1, iterations=2, background=12345)
     assert np.array_equal(result.transform.numpy(), same.transform.numpy())
     assert result.report["similarity"] == same.report["similarity"], "of what was measured"
+    for r in (result, same):
+        assert r.report["fixed"]["voxels_counted"] == r.report["moving"]["voxels_counted"] == 33 * 40 * 32
     mask = np.arange(40)[:, None] < np.full(32, 30) + np.zeros((36, 1, 1))
     pairs = [freeflow.register(*images, levels=1, iterations=2, fixed_mask=mask) for images in (padded, missing)]
+    assert [p.report["fixed"]["voxels_counted"] for p in pairs] == 2 * [33 * 30 * 32]
     assert pairs[0].report["similarity"] == pairs[1].report["similarity"] != result.report["similarity"]
 
 

@@ -174,6 +174,30 @@ TEST_F(Intensities, AReportIsOfWhatWasMeasured) {
   }
 }
 
+TEST_F(Intensities, AFieldOfViewIsJudgedAlikeWhateverLiesAroundIt) {
+  write("f.nii", {40, 40, 32}, truth(), 0);
+  write("whole.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 0);
+  const HostImage whole = read_image((folder / "whole.nii").string());
+  const Extent n = whole.geometry.extent;
+  for (const auto& [name, around] : {std::pair{"nan.nii", NAN}, std::pair{"pad.nii", -3000.0F}}) {
+    std::vector<float> voxels = whole.voxels;
+    for (int z = 0; z < n.z; ++z)
+      for (int y = 0; y < n.y; ++y)
+        for (int x = 0; x < n.x; ++x)
+          if (x < 8 || x >= 30 || y < 10 || y >= 32 || z < 6 || z >= 26)
+            voxels[n.offset(x, y, z)] = around;
+    write_image((folder / name).string(), whole.geometry, voxels);
+    const Outcome o = run(linreg + " --search gradient --dof 6 -f f.nii -o out_ -m " + name);
+    ASSERT_EQ(o.status, 0) << o.err;
+    EXPECT_LT(error("out_0GenericAffine.mat"), 1) << name;
+    const auto report = nlohmann::json::parse(slurp(folder / "out_report.json"));
+    EXPECT_LT(report["overlap_fraction"]["after"], 0.3) << name;
+    EXPECT_EQ(report["moving"]["voxels_counted"], 22 * 22 * 20) << name;
+    EXPECT_FALSE(report["fixed"].contains("voxels_counted"));
+    EXPECT_EQ(report["summary"]["grade"], "look") << "it warned: " << report["summary"];
+  }
+}
+
 TEST_F(Intensities, CentresOfMassAreOfWhatCounts) {
   write("f.nii", {40, 40, 32}, truth(), 36);
   write("m.nii", {40, 40, 32}, Eigen::Affine3d::Identity(), 36);
