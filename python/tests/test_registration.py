@@ -91,6 +91,18 @@ def test_masks_init_and_channels():
         freeflow.register(fixed, moving, fixed_mask=coarse, **QUICK)
 
 
+def test_centres_of_mass_are_of_what_counts():
+    padded = [np.where(np.arange(36)[:, None, None] < n, np.float32(-2000), brain(s)) for s, n in ((0, 3), (1, 9))]
+    missing = [np.where(a == -2000, np.nan, a) for a in padded]
+    given = {"init": "moments", "linear": "none", "start": "none", "levels": 1, "iterations": 0, "device": "cpu"}
+    for more in ({}, {"background": -2000}, {"clip": (-1, 50)}):
+        found, same = freeflow.register(*padded, **given, **more), freeflow.register(*missing, **{**given, "background": 12345, **more})
+        assert np.allclose(found.transform.affine_ras, same.transform.affine_ras), more
+    spots = [np.where(np.arange(32) < n, np.float32(9e4), brain(s)) for s, n in ((0, 1), (1, 0))]
+    found, same = (freeflow.register(*pair, clip=(0, 80), **given) for pair in (spots, [a.clip(0, 80) for a in spots]))
+    assert np.allclose(found.transform.affine_ras, same.transform.affine_ras)
+
+
 def test_progress_is_told_and_may_stop():
     told = []
     freeflow.register(*images(0, 1), progress=lambda *what: told.append(what), levels=2, iterations=5, device="cpu")
