@@ -1,6 +1,7 @@
 #include <apps/atlas/member_transforms.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <optional>
 #include <span>
@@ -58,8 +59,10 @@ class WrittenFiles {
   WrittenFiles(StateFolder& state, const std::string& prefix, std::vector<std::string> names,
                const ContentKey& origin)
       : state_(state), prefix_(prefix), names_(std::move(names)), origin_(origin) {
+    // The state lies beside the files: their folder may be called from anywhere, and moved with it.
+    const std::string start = std::filesystem::path(prefix).filename().string();
     std::string of = "written";
-    for (const std::string& name : names_) of.append(" ").append(prefix).append(name);
+    for (const std::string& name : names_) of.append(" ").append(start).append(name);
     mark_ = derived_key(of, {});
   }
   bool there() const {

@@ -81,6 +81,8 @@ TEST_F(AtlasProgram, TransformsFollowHeadersThatChange) {
   const auto then = written();
   ASSERT_EQ(run(call).status, 0);
   EXPECT_EQ(written(), then) << "it was there";
+  ASSERT_EQ(run(atlas + images() + "-o '" + path("a_") + "' --transforms" + quick).status, 0);
+  EXPECT_EQ(written(), then) << "by another name of its folder, too";
   for (const char* name : {"a_s1_0GenericAffine.mat", "a_s1_1InverseWarp.nii.gz"}) {
     const std::string whole = slurp(path(name));
     std::ofstream(path(name)) << std::string(whole.size(), 'x');
