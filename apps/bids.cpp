@@ -97,12 +97,14 @@ BidsSpaces parse_bids(const std::string& text) {
 }
 
 std::string bids_prefix(const std::string& prefix) {
-  const std::string name = fs::path(prefix).filename().string();
-  require(!name.empty() && name.find('.') == std::string::npos && name != "_",
+  std::string start = prefix.ends_with('_') ? prefix.substr(0, prefix.size() - 1) : prefix;
+  const std::string name = fs::path(start).filename().string();
+  // Entities alone: what has no dash would be the suffix, after which nothing may come.
+  require(name.find('.') == std::string::npos && parse_name(name + "_xfm"),
           "-o '" + prefix +
               "' is not the start of a BIDS name, to which --bids adds the rest; name it without "
-              "an extension, such as out/sub-01");
-  return prefix.ends_with('_') ? prefix.substr(0, prefix.size() - 1) : prefix;
+              "an extension or a suffix, such as out/sub-01");
+  return start;
 }
 
 std::string bids_transform(const BidsSpaces& spaces, const std::string& extension) {

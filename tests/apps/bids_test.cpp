@@ -42,8 +42,10 @@ TEST(BidsNames, SpacesAreTwoLabels) {
 TEST(BidsNames, PrefixesTakeTheRest) {
   EXPECT_EQ(bids_prefix("a.b/anat/sub-01"), "a.b/anat/sub-01");
   EXPECT_EQ(bids_prefix("out/sub-01_"), "out/sub-01");
+  EXPECT_EQ(bids_prefix("any folder/sub-01_ses-2"), "any folder/sub-01_ses-2");
   for (const std::string bad :
-       {"", "out/", ".", "..", "out/_", "out/sub-01.h5", "sub-01_T1w.nii.gz"})
+       {"", "out/", ".", "..", "out/_", "out/sub-01.h5", "sub-01_T1w.nii.gz", "out/a_",
+        "out/sub-01_T1w", "sub-01__", "sub-0.1"})
     EXPECT_NE(refusal([&] { bids_prefix(bad); }).find("such as out/sub-01"), std::string::npos)
         << bad;
 }
@@ -308,7 +310,7 @@ TEST_F(Bids, RegtoolNamesByTheTransforms) {
   EXPECT_NE(o.err.find("contradicts the names"), std::string::npos) << o.err;
 
   std::filesystem::rename(folder / "out", folder / "xfm");
-  const std::string refused = regtool + " apply -r mni.nii.gz --bids -o out/b -i ";
+  const std::string refused = regtool + " apply -r mni.nii.gz --bids -o out/sub-2 -i ";
   expect_refusal(run(refused + "sub-1_T2w.nii.gz" + chain), "the first -t");
   expect_refusal(run(refused + "mni.nii.gz a_Warped.nii.gz -t xfm" + there.substr(3) + ".h5"),
                  "two inputs the name");
