@@ -70,7 +70,7 @@ class FluidLevel {
       if (std::isnan(now.kl)) {  // not at a level's start, which unfold() made good
         std::swap(state_.u, previous_);
         cut *= 0.5;
-        level.stopped_because = "iterations";
+        level.stopped_because = "reached the number of iterations";
         if (last) return;
         continue;
       }
@@ -82,7 +82,7 @@ class FluidLevel {
       penalties.insert(penalties.end(), now.penalties.begin(), now.penalties.end());
       observer.on_iteration(level);
       if (observer.stop_requested()) throw Cancelled{};
-      level.stopped_because = last ? "iterations" : "converged";
+      level.stopped_because = last ? "reached the number of iterations" : "converged";
       if (last || !pace.goes_on(cost)) return;
       last_step = cut * pace.step();
       if (now.shrinking > 1 - regridding_jacobian) {

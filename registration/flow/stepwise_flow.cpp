@@ -173,7 +173,7 @@ class StepwiseRun : public LevelLoop {
                                  level);  // the one wait of an iteration
       observer.on_iteration(level);
       if (observer.stop_requested()) throw Cancelled{};
-      level.stopped_because = last ? "iterations" : "converged";
+      level.stopped_because = last ? "reached the number of iterations" : "converged";
       if (last) return;
       if (!pace.goes_on(cost)) {
         if (mean) mean->replace(state_);

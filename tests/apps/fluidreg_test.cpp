@@ -77,6 +77,7 @@ TEST_F(Fluidreg, WritesWhatItPromises) {
   EXPECT_LT(report["inverse_residual_voxels"]["mean"].get<double>(), 0.05);
   const auto& iterations = report["levels"][1]["iterations"];
   EXPECT_LT(iterations.back()["cost"].get<double>(), iterations.front()["cost"].get<double>());
+  EXPECT_EQ(report["levels"][1]["stopped_because"], "reached the number of iterations");
   const HostImage fixed = read_image((folder / "f.nii.gz").string());
   EXPECT_TRUE(same_grid(read_displacement((folder / "new/folder/a_1Warp.nii.gz").string()).geometry,
                         fixed.geometry));
@@ -121,6 +122,7 @@ TEST_F(Fluidreg, AFluidReportsItsEnergyAndRegriddings) {
                 .status,
             0);
   const auto report = nlohmann::json::parse(slurp(folder / "a_report.json"));
+  EXPECT_EQ(report["levels"][1]["stopped_because"], "reached the number of iterations");
   const auto& last = report["levels"][1]["iterations"].back();
   EXPECT_GT(last["symmetric_kl"].get<double>(), 0);
   EXPECT_NEAR(last["cost"].get<double>(),
