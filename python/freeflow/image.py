@@ -68,6 +68,7 @@ class Image:
     """
 
     _path = None  # of the file that it was read from
+    _said = ()  # what was warned of its header
     _bare = False  # an array that was given for an image, without a word of its place
 
     def __init__(self, array, affine_ras=None, *, name="array"):
@@ -122,6 +123,7 @@ class Image:
             for sentence in said:
                 warnings.warn(sentence, stacklevel=2)
             image = cls._of_affine(array, affine, os.path.basename(path), spacing, space_code)
+            image._said = tuple(said)
         else:
             image = cls.of(files.read_by_others(path))
         image._path = os.path.abspath(path)
@@ -156,8 +158,9 @@ class Image:
     @classmethod
     def _of_library(cls, given, library, name, channels=False):
         if library == "nibabel":
-            array, affine, spacing, space_code = others.of_nibabel(given, name, channels)
+            array, affine, spacing, space_code, said = others.of_nibabel(given, name, channels)
             image = cls._of_affine(array, affine, name, spacing, space_code)
+            image._said = tuple(said)
         elif library in ("monai", "torchio"):
             image = cls._of_affine(*others.of_tensor(given, library, name, channels), name)
         else:

@@ -30,6 +30,8 @@ class Side:
         self.name, self.warnings = name, []
         self.images = _channels(given, name)
         self.bare = self.images[0]._bare
+        self.said = [sentence for image in self.images for sentence in image._said]  # of their headers, when they were read
+        self.mask_path = None
         paths = [image._path for image in self.images]
         self.paths = paths if all(paths) else None
         self.missing = []
@@ -51,7 +53,7 @@ class Side:
         whole = [i if where is None else self._filled(i, where) for i, where in zip(self.images, around, strict=True)]
         self._seen = [self._seen_of(*found, background, clip) for found in zip(whole, paddings, strict=True)]
         self.part = _arrays.measured_part(self.images[0].array, paddings[0], around[0] is not None) if background is None else None
-        self.background, self.masked = background, mask is not None
+        self.background, self.clip, self.masked = background, clip, mask is not None
         self.holds_background = background is not None and any(_arrays.holds(image.array, background) for image in self.images)
         self.mask = self._mask_of(mask, self.images[0], name + "_mask")
 
@@ -126,6 +128,7 @@ class Side:
                 raise ValueError(f"{name} has the shape {tuple(mask.shape)}, and its image {image.shape}")
             mask = Image._placed(mask, image._placement, name)  # a bare array lies on its image's grid
         mask = Image.of(mask, name)
+        self.mask_path, self.said = mask._path, [*self.said, *mask._said]
         if not mask._grid(name).covers(image._grid(name)):
             if _arrays.device_of(mask.array) != "cpu":
                 raise ValueError(f"{name} lies on another grid than its image: resample it first (Transform.identity().apply)")
@@ -155,7 +158,7 @@ class Inputs:
                 f"fixed has {len(fixed.images)} channels and moving {len(moving.images)}; each is compared with the one of its place"
             )
         places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
-        self.warnings = fixed.warnings + moving.warnings + said_of_bare(places)
+        self.said, self.warnings = fixed.said + moving.said, fixed.warnings + moving.warnings + said_of_bare(places)
         self._compare_sizes()
         if fixed.background is not None and not (fixed.holds_background or moving.holds_background):
             self.warnings.append(f"background={fixed.background:g} is the value of no voxel")
@@ -226,7 +229,18 @@ class Inputs:
 
     @property
     def paths(self):
-        return {name: side.paths for name, side in self.sides.items() if side.paths}
+        images = {name: side.paths for name, side in self.sides.items() if side.paths}
+        return images | {f"{name}_mask": side.mask_path for name, side in self.sides.items() if side.mask_path}
+
+    @property
+    def options(self):
+        """How the images were seen, in the programs' words."""
+        side, found = self._fixed, {}
+        if side.background is not None:
+            found["background"] = np.format_float_positional(side.background, trim="-")
+        if side.clip is not None:
+            found["clip"] = ",".join(np.format_float_positional(value, trim="-") for value in side.clip)
+        return found
 
     def arrays(self):
         return {**self._fixed.arrays(), **self._moving.arrays()}
@@ -251,7 +265,7 @@ def _channels(given, name):
         if _strided(array, images[0].array):
             array = _arrays.laid_out_as(array, images[0].array)
         images[c] = Image._placed(array, images[0]._placement, name)
-        images[c]._path = image._path
+        images[c]._path, images[c]._said = image._path, image._said
     return images
 
 

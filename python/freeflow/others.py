@@ -43,11 +43,12 @@ def of_nibabel(given, name, channels=False):
         raise ValueError(f"{name} is a nibabel image without an affine")
     space_code = nifti_header.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
     mm_per_unit = nifti_header.mm_per_unit(given.header["xyzt_units"]) if "xyzt_units" in keys else 1
-    for sentence in nifti_header.said_of_unit(name, mm_per_unit):
+    said = nifti_header.said_of_unit(name, mm_per_unit)
+    for sentence in said:
         warnings.warn(sentence, stacklevel=5)
     affine = np.array(given.affine, np.float64)
     affine[:3] *= mm_per_unit
-    return array, affine, np.multiply(given.header.get_zooms()[:3], mm_per_unit), space_code
+    return array, affine, np.multiply(given.header.get_zooms()[:3], mm_per_unit), space_code, said
 
 
 def of_tensor(given, library, name, channels=False):

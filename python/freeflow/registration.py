@@ -121,9 +121,12 @@ class Call:
         report["warnings"] = said + report["warnings"]
         for sentence in report["warnings"]:
             warnings.warn(sentence, stacklevel=stacklevel)
+        report["warnings"] = inputs.said + report["warnings"]  # which reading them has said
         report["seconds"] = {**seconds, **report["seconds"]}
         report["memory_bytes"]["peak_host"] = outputs.peak_host_bytes()
-        report = _opened(model, options, context, inputs, report)
+        init = self._init if isinstance(self._init, str) else "Transform"
+        told = {"model": model, "init": init, "interpolation": self._interpolation, **inputs.options, **options}
+        report = _opened(told, context, inputs, report)
         back = back if model in _LINEAR else _OwnInverse(back, report)
         return Registration(inputs, context, forward, back, report, self._interpolation)
 
@@ -156,12 +159,12 @@ def _geometry(side, counted):
     }
 
 
-def _opened(model, options, context, inputs, report):
+def _opened(options, context, inputs, report):
     """The report with what every program's opens with."""
     opening = {
         "program": "freeflow.register",
         "version": _native.version,
-        "options": {"model": model, **options},
+        "options": options,
         "device": {"name": context.device, "description": context.description, "threads": context.threads},
         **{name: _geometry(side, inputs.counted(name)) for name, side in inputs.sides.items()},
     }

@@ -180,6 +180,24 @@ def test_plot(tmp_path):
     assert (tmp_path / "p.png").stat().st_size > 10000
 
 
+def test_the_report_says_how_the_images_were_seen(tmp_path):
+    micrometres = np.diag([1e3, 1e3, 1e3, 1]) @ AFFINE
+    for name, array, affine in (("f", brain(0), micrometres), ("m", brain(1), AFFINE), ("counts", np.ones(SHAPE, np.uint8), AFFINE)):
+        freeflow.Image(array, affine).write(tmp_path / f"{name}.nii")
+    header = bytearray((tmp_path / "f.nii").read_bytes())
+    header[123] = 3  # xyzt_units
+    (tmp_path / "f.nii").write_bytes(header)
+    seen = {"moving_mask": tmp_path / "counts.nii", "background": -3, "clip": (-1, 900.5), "init": freeflow.Transform.identity()}
+    with pytest.warns(UserWarning) as warned:
+        result = freeflow.register(tmp_path / "f.nii", tmp_path / "m.nii", linear="none", **seen, **QUICK)
+    assert [str(w.message) for w in warned] == result.report["warnings"]
+    assert "micrometres" in result.report["warnings"][0]
+    options = result.report["options"]
+    assert (options["background"], options["clip"], options["init"], options["interpolation"]) == ("-3", "-1,900.5", "Transform", "linear")
+    result.save(tmp_path / "x_", what="report")
+    assert json.loads((tmp_path / "x_report.json").read_text())["inputs"]["moving_mask"] == str(tmp_path / "counts.nii")
+
+
 def test_only_what_is_asked_for_is_written(tmp_path):
     result = freeflow.register(*images(0, 1), channel_weights=np.array([1.5], "f4"), **QUICK)
     paths = result.save(tmp_path / "new" / "x_", what="warp,report")
