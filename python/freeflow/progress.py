@@ -43,10 +43,11 @@ def callback_of(progress):
 
 
 def _counted(told):
-    """Without what begins a stage, where there is nothing to count yet; what an optimizer does beyond its last iteration counts as that."""
+    """Without what begins a stage or a level, where there is nothing to count yet; what an optimizer does beyond its last iteration counts
+    as that."""
 
     def called(stage, level, levels, iteration, iterations, cost):
-        if iterations:
+        if iteration and iterations:
             told(stage, level, levels, min(iteration, iterations), iterations, cost)
 
     return called

@@ -16,6 +16,11 @@ const char* word_of(Stage stage) {
   return "";
 }
 
+/// Number 0 is the start.
+IterationRecord last_of(const LevelRecord& level) {
+  return level.iterations.empty() ? IterationRecord{} : level.iterations.back();
+}
+
 }  // namespace
 
 void PyObserver::on_stage(Stage stage) {
@@ -24,13 +29,13 @@ void PyObserver::on_stage(Stage stage) {
 }
 
 void PyObserver::on_iteration(const LevelRecord& level) {
-  report(stage_, level.level, level.levels, int(level.iterations.size()), level.max_iterations,
-         level.iterations.empty() ? 0 : level.iterations.back().cost);
+  const IterationRecord now = last_of(level);
+  report(stage_, level.level, level.levels, now.iteration, level.max_iterations, now.cost);
 }
 
 void PyObserver::on_level_done(const LevelRecord& level) {
-  const int done = int(level.iterations.size());
-  report(stage_, level.level, level.levels, done, done, done ? level.iterations.back().cost : 0);
+  const IterationRecord now = last_of(level);
+  report(stage_, level.level, level.levels, now.iteration, now.iteration, now.cost);
 }
 
 void PyObserver::report(const char* stage, int level, int levels, int iteration, int iterations,

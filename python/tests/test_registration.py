@@ -125,6 +125,15 @@ def test_progress_counts_from_one_to_all(model, options):
     assert all(0 <= level < levels and 0 < iteration <= iterations for _, level, levels, iteration, iterations, _ in told)
 
 
+def test_progress_counts_the_iterations_of_the_report():
+    told = {}
+    result = freeflow.register(*images(0, 1), progress=lambda stage, level, *what: told.update({(stage, level): what}), levels=2, iterations=5, device="cpu")
+    stages = {"nonrigid": result.report["levels"], "linear": result.report["linear"]["levels"]}
+    counts = {(stage, level["level"] - 1): level["iterations"][-1]["iteration"] for stage, levels in stages.items() for level in levels}
+    assert {at: (iteration, iterations) for at, (_, iteration, iterations, _) in told.items()} == {at: (n, n) for at, n in counts.items() if n}
+    assert max(n for (stage, _), n in counts.items() if stage == "nonrigid") == 5  # as many as were allowed, not the start too
+
+
 def test_control_c_ends_the_work(tmp_path):
     code = (
         "import freeflow, numpy as np, signal, sys\n"
