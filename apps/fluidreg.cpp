@@ -39,9 +39,10 @@ po::options_description all_options(FluidregOptions& o) {
                               "composed; or Thirion's, added")(
           "symmetric", po::bool_switch(&o.symmetric),
           "flow, log-domain demons: both images pull on one field, so that swapped images give the "
-          "inverse")("sigma-update", po::value(&o.sigma_update)->value_name("1.7vox|3mm"),
-                     "Gaussian smoothing of every step, in the level's smallest voxel side or mm: "
-                     "larger is stiffer (default 1.7vox, fluid 3vox)")(
+          "inverse where they lie on one grid and --linear none leaves them there")(
+          "sigma-update", po::value(&o.sigma_update)->value_name("1.7vox|3mm"),
+          "Gaussian smoothing of every step, in the level's smallest voxel side or mm: "
+          "larger is stiffer (default 1.7vox, fluid 3vox)")(
           "sigma-field", po::value(&o.sigma_field)->value_name("0.6vox|1mm"),
           "flow, demons: Gaussian smoothing of the displacement after every step, in each axis' "
           "voxels of the level or mm, one value or "
