@@ -98,16 +98,16 @@ bool parse(int argc, const char* const* argv, ApplyOptions& o, po::variables_map
       ("output,o", po::value(&o.outputs)->multitoken()->value_name("OUT ..."),
        "one for each input; with --bids one folder, or one start of the names")  //
       ("bids", po::bool_switch(&o.bids),
-       "outputs named as BIDS derivatives, by the inputs' names and the space TO in those of -t "
-       "(_from-FROM_to-TO_mode-image_xfm)")  //
+       "outputs named as BIDS derivatives, by the inputs' names and the space TO of "
+       "_from-FROM_to-TO_mode-image_xfm in those of -t")  //
       ("interpolation",
        po::value(&o.resample.interpolation)
            ->default_value(o.resample.interpolation)
            ->value_name("linear|nearest|cubic|labels"),
        "labels: the label with the largest share of the eight voxels around, of any integer "
        "type")  //
-      ("type", po::value(&o.type)->value_name("TYPE"),
-       ("voxel type of the outputs, " + words_of_types() + "; default: the input's").c_str())  //
+      ("type", po::value(&o.type)->value_name(words_of_types()),
+       "voxel type of the outputs; default: the input's")  //
       ("fill", po::value(&o.fill)->default_value(o.fill)->value_name("V|min"),
        "value where the moving image has none; min: its smallest one, as CT wants it");
   options.add_options()  //

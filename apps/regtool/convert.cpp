@@ -100,9 +100,10 @@ bool parse(int argc, const char* const* argv, ConvertOptions& o) {
       ("bids", po::value(&o.bids)->value_name("FROM:TO"),
        "OUT is the start of a BIDS name, to which _from-FROM_to-TO_mode-image_xfm and an extension "
        "are added; FROM is the moving image's space, TO the fixed one's")  //
-      ("from", po::value(&o.from)->default_value(o.from)->value_name("FORMAT"),
-       transform_format_words(true).c_str())                                                 //
-      ("to", po::value(&o.to)->value_name("FORMAT"), transform_format_words(false).c_str())  //
+      ("from", po::value(&o.from)->default_value(o.from)->value_name(transform_format_words(true)),
+       "whose transform it is")  //
+      ("to", po::value(&o.to)->value_name(transform_format_words(false)),
+       "whose programs read what is written")  //
       ("fixed", po::value(&o.fixed)->value_name("IMAGE"),
        "the reference image, whose grid some formats need")                             //
       ("moving", po::value(&o.moving)->value_name("IMAGE"), "the image that is moved")  //

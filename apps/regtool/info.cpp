@@ -101,8 +101,8 @@ int regtool_info(int argc, const char* const* argv) {
   options.add_options()  //
       ("input,i", po::value(&o.file)->value_name("FILE"),
        "an image or a transform; -i may be left out")  //
-      ("from", po::value(&o.from)->default_value(o.from)->value_name("FORMAT"),
-       ("whose transform it is: " + transform_format_words(true)).c_str())  //
+      ("from", po::value(&o.from)->default_value(o.from)->value_name(transform_format_words(true)),
+       "whose transform it is")  //
       ("fixed", po::value(&o.fixed)->value_name("IMAGE"),
        "the image that the transform's points are of, which some formats need; its centre is "
        "followed")  //

@@ -54,7 +54,14 @@ class Manual(unittest.TestCase):
         self.assertEqual(self.complete("fluidreg", "--model", "f"), ["fluid", "flow"])
         self.assertIn("convert", self.complete("regtool", ""))
         self.assertEqual(self.complete("regtool", "apply", "--interpolation", "lab"), ["labels"])
+        self.assertEqual(self.complete("regtool", "convert", "--to", "f"), ["fsl", "freesurfer"])
+        self.assertEqual(self.complete("regtool", "apply", "--type", "uint1"), ["uint16"])
         self.assertEqual(self.complete("ffdreg", "-f", ""), [])  # files are the shell's
+
+    def test_no_word_of_a_list_is_cut(self):
+        for command in ("apply", "convert", "info"):
+            text = subprocess.run([PROGRAMS / "regtool", command, "--help"], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(re.findall(r"\w\|\w+\n +\w+\||_\w*-\w*\n +\w+_xfm", text), [], command)
 
 
 if __name__ == "__main__":
