@@ -79,9 +79,10 @@ std::string cost_section(const ordered_json& report) {
           {"level", "voxels", "iterations", "cost, first and last", "seconds", "ended"}, "th");
   for (const Curve& curve : curves) {
     const std::string name = curve.stage + " " + fixed_digits(curve.number, 0);
+    const bool several = curve.stage == "affine";  // descents, each of which may take the most
     const std::string count =
         fixed_digits(curve.iterations, 0) +
-        (curve.most && *curve.most > 0 ? " of " + fixed_digits(*curve.most, 0) : "");
+        (!several && curve.most && *curve.most > 0 ? " of " + fixed_digits(*curve.most, 0) : "");
     std::string costs;
     if (!curve.costs.empty())
       costs = fixed_digits(curve.costs.front(), 5) + " → " + fixed_digits(curve.costs.back(), 5);
@@ -91,9 +92,14 @@ std::string cost_section(const ordered_json& report) {
     table += table_row(
         {name, curve.grid, count, costs, fixed_digits(curve.seconds, 2), escaped(curve.stopped)});
   }
+  const std::string linear =
+      curves.front().stage == "affine"
+          ? " Those of the affine stage may be of descents from several starts, one after another."
+          : "";
   return "<h2>Cost</h2>\n<p class=\"soft\">Per iteration, lower is better; every level has a scale "
-         "of its own.</p>\n<div class=\"plots\">\n" +
-         plots + "</div>\n<div class=\"scroll\"><table>\n" + table + "</table></div>\n";
+         "of its own." +
+         linear + "</p>\n<div class=\"plots\">\n" + plots +
+         "</div>\n<div class=\"scroll\"><table>\n" + table + "</table></div>\n";
 }
 
 }  // namespace freeflow::apps
