@@ -34,7 +34,7 @@ po::options_description files_options(CommonOptions& v) {
           "with --pairs: how many are registered at a time, where there is memory for them; "
           "automatic: 6 by a GPU (1 with --verbose), 1 by a CPU")  //
       ("bids", po::value(&v.bids)->value_name("FROM:TO"),
-       "outputs named as BIDS derivatives, each direction one file: PREFIX and "
+       "outputs named as BIDS derivatives, each direction one file: PREFIX and after it "
        "_from-FROM_to-TO_mode-image_xfm; FROM is the moving image's space, TO the fixed one's")  //
       ("fixed-mask", po::value(&v.fixed_mask)->value_name("FILE"),
        "only fixed voxels above 0.5 here count")  //

@@ -59,9 +59,11 @@ class Manual(unittest.TestCase):
         self.assertEqual(self.complete("ffdreg", "-f", ""), [])  # files are the shell's
 
     def test_no_word_of_a_list_is_cut(self):
-        for command in ("apply", "convert", "info"):
-            text = subprocess.run([PROGRAMS / "regtool", command, "--help"], capture_output=True, text=True, check=True).stdout
-            self.assertEqual(re.findall(r"\w\|\w+\n +\w+\||_\w*-\w*\n +\w+_xfm", text), [], command)
+        calls = [("regtool", command, "--help") for command in ("apply", "convert", "info")]
+        calls += [(program, "--help", "all") for program in ("ffdreg", "fluidreg", "linreg")]
+        for program, *words in calls:
+            text = subprocess.run([PROGRAMS / program, *words], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(re.findall(r"\w\|\w+\n +\w+\||_mode-\w*\n.*", text), [], (program, *words))
 
 
 if __name__ == "__main__":
