@@ -109,6 +109,13 @@ std::string dots(const Group& group, const Shown& shown) {
   return html.str();
 }
 
+std::string said_of_linear(const Group& group) {
+  if (std::ranges::none_of(group.members, &GroupMember::linear)) return {};
+  return " Of a linear registration the log-volume of its affine, without its sign, stands in "
+         "place "
+         "of the log-Jacobian's SD.";
+}
+
 }  // namespace
 
 std::string group_page(const Group& group, const std::string& title, const fs::path& page) {
@@ -130,7 +137,8 @@ std::string group_page(const Group& group, const std::string& title, const fs::p
       "Above " +
       fixed_digits(GroupMember::outlier, 1) +
       " look at the registration; a group that failed as a whole has no outliers, so look at a few "
-      "in the middle too.</p>\n";
+      "in the middle too." +
+      said_of_linear(group) + "</p>\n";
   for (const Shown& s : figures) html += dots(group, s);
   html += table(group, fs::absolute(page).lexically_normal().parent_path());
   if (!group.unreadable.empty()) {

@@ -74,6 +74,23 @@ TEST_F(GroupReport, SaysHowManyAreBadByTheirVerdicts) {
   EXPECT_LT(html.find(">worse/reg<"), html.find(">zero/reg<"));
 }
 
+TEST_F(GroupReport, SaysWhatStandsForALinearRegistration) {
+  plant_good(1);
+  const auto page = [&] {
+    EXPECT_EQ(run(group_report + ".").status, 0);
+    return slurp(folder / "group.html");
+  };
+  EXPECT_EQ(page().find("log-volume"), std::string::npos) << "there is none";
+  std::ofstream(folder / "lin_report.json")
+      << json{{"program", "linreg"},
+              {"fixed", json::object()},
+              {"moving", json::object()},
+              {"linear", {{"fixed_to_moving_lps", {{0.5, 0, 0, 9}, {0, 1, 0, 9}, {0, 0, 1, 9}}}}}};
+  const std::string html = page();
+  EXPECT_NE(html.find("<td>0.693</td>"), std::string::npos);
+  EXPECT_NE(html.find("log-volume of its affine, without its sign"), std::string::npos);
+}
+
 TEST_F(GroupReport, ReplacesNoOtherFile) {
   plant_good(1);
   for (const char* name : {"sub-10001/reg_report.json", "sub-10001/image.nii.gz", "page"}) {
