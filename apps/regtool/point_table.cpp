@@ -80,6 +80,7 @@ bool are_names(const Cells& cells) {
 struct Columns {
   std::array<std::size_t, 3> at{};
   std::string axis_less;  ///< what their names share
+  bool count_voxels = false;
 };
 
 /// All columns of which one has the first of three letters where others of the same name have the
@@ -91,6 +92,7 @@ std::vector<Columns> columns_of(const Cells& names, const char* letters) {
       if (names[first][k] != letters[0]) continue;
       Columns columns{{first}, names[first]};
       columns.axis_less.erase(k, 1);
+      columns.count_voxels = letters[0] == 'i' && columns.axis_less.empty();
       for (std::size_t a = 1; a < 3; ++a) {
         std::string name = names[first];
         name[k] = letters[a];
@@ -102,13 +104,16 @@ std::vector<Columns> columns_of(const Cells& names, const char* letters) {
 }
 
 /// Of x, y and z; where no columns are called that, the only ones that are called so but for what
-/// they share, as px, py, pz or base_i, base_j, base_k.
-std::optional<Columns> columns(Cells names) {
+/// they share, as px, py, pz or base_i, base_j, base_k. Of voxels i, j and k come first.
+std::optional<Columns> columns(Cells names, bool of_voxels) {
   for (std::string& name : names) {
     name = bare(name);
     std::ranges::transform(name, name.begin(),
                            [](unsigned char c) { return char(std::tolower(c)); });
   }
+  if (of_voxels)
+    for (const Columns& one : columns_of(names, "ijk"))
+      if (one.count_voxels) return one;
   for (const char* letters : {"xyz", "ijk"}) {
     const std::vector<Columns> found = columns_of(names, letters);
     for (const Columns& one : found)
@@ -121,13 +126,15 @@ std::optional<Columns> columns(Cells names) {
 /// Where the columns' names say it: x_ras, y_ras, z_ras.
 void take_columns(const Columns& named, PointTable& table) {
   table.columns = named.at;
+  table.counts_voxels = named.count_voxels;
   for (const char* frame : {"ras", "lps"})
     if (named.axis_less.find(frame) != std::string::npos) table.frame = frame;
 }
 
 /// What 3D Slicer's fiducials (.fcsv) say in lines before the points: "# CoordinateSystem = LPS"
 /// (of old ones 1, and 0 is RAS), "# columns = id,x,y,z,...".
-void take_comment(const std::string& line, std::string& comments, PointTable& table) {
+void take_comment(const std::string& line, bool of_voxels, std::string& comments,
+                  PointTable& table) {
   comments += (comments.empty() ? "" : "\n") + line;
   const auto equals = line.find('=');
   if (equals == std::string::npos) return;
@@ -137,7 +144,7 @@ void take_comment(const std::string& line, std::string& comments, PointTable& ta
                   : value == "RAS" || value == "0" ? "ras"
                                                    : value;
   if (key != "columns") return;
-  if (const auto named = columns(split(value, ','))) {
+  if (const auto named = columns(split(value, ','), of_voxels)) {
     take_columns(*named, table);
     table.names = value;
   }
@@ -155,7 +162,7 @@ char separator_of(const std::string& line) {
   return cells.size() == 1 && line.find('\t') != std::string::npos ? '\t' : ',';
 }
 
-PointTable read_table(const std::string& path) {
+PointTable read_table(const std::string& path, bool of_voxels) {
   std::ifstream file(path);
   if (!file) fail_reading(path, "it cannot be opened");
   skip_byte_order_mark(file);
@@ -166,14 +173,14 @@ PointTable read_table(const std::string& path) {
     if (line.ends_with('\r')) line.pop_back();
     if (line.empty()) continue;
     if (line[0] == '#') {
-      if (first) take_comment(line, comments, table);
+      if (first) take_comment(line, of_voxels, comments, table);
       continue;
     }
     if (first && !table.names.empty()) table.names = comments;  // all, to be written again
     if (first) table.separator = separator_of(line);
     Cells cells = split(line, table.separator);
     if (std::exchange(first, false) && are_names(cells)) {
-      const auto named = columns(cells);
+      const auto named = columns(cells, of_voxels);
       if (!named)
         fail_reading(path, "line " + std::to_string(at) +
                                " is neither a point nor names of columns x, y and z");
@@ -208,21 +215,12 @@ void write_number(std::ostream& out, double value, bool decimal_comma) {
   out << digits;
 }
 
-/// Of columns called i, j and k.
-bool count_voxels(const PointTable& table) {
-  const Cells names = split(table.names, table.separator);
-  for (std::size_t a = 0; a < 3; ++a) {
-    const std::string name = names.size() < 3 ? "" : bare(names[a]);
-    if (name != std::string(1, "ijk"[a]) && name != std::string(1, "IJK"[a])) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 PointTable read_points(const std::string& path, const std::string& frame) {
   size_of_readable_file(path);
-  PointTable table = is_markups_name(path) ? read_markups(path) : read_table(path);
+  PointTable table =
+      is_markups_name(path) ? read_markups(path) : read_table(path, frame == "voxel");
   if (table.frame.empty()) table.frame = frame;
   if (table.frame != "lps" && table.frame != "ras" && table.frame != frame)
     fail_reading(path, "its CoordinateSystem is '" + table.frame + "', neither LPS nor RAS");
@@ -231,7 +229,7 @@ PointTable read_points(const std::string& path, const std::string& frame) {
                            (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
                            "; leave --frame out");
   if (table.points.empty()) fail_reading(path, "it holds no point");
-  if (table.frame != "voxel" && count_voxels(table))
+  if (table.frame != "voxel" && table.counts_voxels)
     fail_reading(path, "its columns i, j and k count voxels; add --frame voxel");
   return table;
 }

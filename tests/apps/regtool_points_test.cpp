@@ -240,15 +240,27 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                    "line 1 has no three");
   }
-  text("in.csv", "i,j,k\n1,2,3\n");
-  expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
-                 "its columns i, j and k count voxels; add --frame voxel");
   for (const std::string names : {"label_x,label_y,label_z,x_mm,y_mm,z_mm", "index,type,size",
                                   "x,y,depth", "points of the left lobe"}) {
     text("in.csv", names + "\n1,2,3,4\n");
     expect_refusal(points("-i in.csv -o out.csv --direction fixed-to-moving"),
                    "names of columns x, y and z");
   }
+}
+
+TEST_F(RegtoolPoints, ColumnsThatCountVoxelsAreKnownWhereverTheyStand) {
+  const std::string call = "-i in.csv --direction fixed-to-moving -o ";
+  for (const std::string table : {"i,j,k\n1,2,3\n", "id,i,j,k\na,1,2,3\n", "k,J,i\n1,2,3\n"}) {
+    text("in.csv", table);
+    expect_refusal(points(call + "out.csv"),
+                   "its columns i, j and k count voxels; add --frame voxel");
+  }
+  text("in.csv", "i,j,k,x,y,z\n1,2,3,-21,-19,-17\n");
+  ASSERT_EQ(points(call + "mm.csv").status, 0) << "millimetres stand beside them";
+  EXPECT_EQ(slurp(folder / "mm.csv"), "i,j,k,x,y,z\n1,2,3,-21.000000,-19.000000,-17.000000\n");
+  write_image(path("fine.nii.gz"), plain_geometry({9, 9, 9}), std::vector<float>(729));
+  ASSERT_EQ(points(call + "v.csv --frame voxel --image field.nii.gz fine.nii.gz").status, 0);
+  EXPECT_EQ(slurp(folder / "v.csv"), "i,j,k,x,y,z\n-21.000000,-19.000000,-17.000000,-21,-19,-17\n");
 }
 
 TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
