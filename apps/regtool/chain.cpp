@@ -147,4 +147,20 @@ Transform read_chain(Context& ctx, const std::vector<std::string>& files,
   return to_transform(ctx, chain, warnings);
 }
 
+void warn_of_points_beyond(const Transform& chain, const std::vector<Eigen::Vector3d>& points,
+                           const std::string& file, std::vector<std::string>& warnings) {
+  if (chain.is_affine()) return;
+  const Geometry& grid = chain.links().front().field->geometry();
+  const Eigen::Affine3d to_index = grid.world_to_index() * chain.first();
+  const Eigen::Array3d end(grid.extent.x - 0.5, grid.extent.y - 0.5, grid.extent.z - 0.5);
+  const auto beyond = std::ranges::count_if(points, [&](const Eigen::Vector3d& p) {
+    const Eigen::Array3d at = to_index * p;
+    return !((at >= -0.5).all() && (at <= end).all());
+  });
+  if (beyond > 0)
+    warnings.push_back(std::to_string(beyond) + " of the " + std::to_string(points.size()) +
+                       " points of '" + file +
+                       "' lie beyond the field's grid, where nothing is displaced");
+}
+
 }  // namespace freeflow::apps

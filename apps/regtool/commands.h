@@ -69,6 +69,10 @@ Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::st
 Transform read_chain(Context& ctx, const std::vector<std::string>& files,
                      const std::string& reference, std::vector<std::string>& warnings);
 
+/// Counts the points of the fixed space, in `file`, that the chain's first field does not reach.
+void warn_of_points_beyond(const Transform& chain, const std::vector<Eigen::Vector3d>& points,
+                           const std::string& file, std::vector<std::string>& warnings);
+
 /// Writes one file by way of a hidden one, so that nothing of it exists after a failure. write gets
 /// the path to write to.
 template <class Write>

@@ -1,6 +1,4 @@
 // regtool measure: landmarks of the fixed image against those of the moving one.
-#include <algorithm>
-
 #include <apps/html.h>
 #include <apps/regtool/measured.h>
 #include <apps/regtool/point_table.h>
@@ -27,18 +25,6 @@ std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std:
   return std::move(points);
 }
 
-/// How many points the chain's first field does not reach.
-std::size_t beyond_first_field(const Transform& chain, const std::vector<Eigen::Vector3d>& points) {
-  if (chain.is_affine()) return 0;
-  const Geometry& grid = chain.links().front().field->geometry();
-  const Eigen::Affine3d to_index = grid.world_to_index() * chain.first();
-  const Eigen::Array3d end(grid.extent.x - 0.5, grid.extent.y - 0.5, grid.extent.z - 0.5);
-  return std::size_t(std::count_if(points.begin(), points.end(), [&](const Eigen::Vector3d& p) {
-    const Eigen::Array3d at = to_index * p;
-    return !((at >= -0.5).all() && (at <= end).all());
-  }));
-}
-
 }  // namespace
 
 Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transform& chain,
@@ -51,10 +37,7 @@ Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transfor
           "'" + o.fixed_points + "' holds " + std::to_string(fixed.size()) + " points, '" +
               o.moving_points + "' " + std::to_string(moving.size()) +
               ": each needs its counterpart in the same line");
-  if (const std::size_t beyond = beyond_first_field(chain, fixed))
-    warnings.push_back(std::to_string(beyond) + " of the " + std::to_string(fixed.size()) +
-                       " points of '" + o.fixed_points +
-                       "' lie beyond the field's grid, where nothing is displaced");
+  warn_of_points_beyond(chain, fixed, o.fixed_points, warnings);
   const LandmarkError error = landmark_error(ctx, chain, fixed, moving);
   std::string table =
       text("%-16s%9s%9s%9s%9s%9s\n", (std::to_string(fixed.size()) + " landmarks, mm").c_str(),

@@ -94,6 +94,7 @@ std::vector<Eigen::Vector3d> mapped(Context& ctx, const PointsOptions& o, const 
                                     std::vector<std::string>& warnings) {
   for (Eigen::Vector3d& p : points) p = frame.in * p;
   if (o.direction == "fixed-to-moving") {
+    warn_of_points_beyond(chain, points, o.input, warnings);
     points = map_points(ctx, chain, points);
   } else {
     MappedBack back = map_points_back(ctx, chain, points);
@@ -104,6 +105,7 @@ std::vector<Eigen::Vector3d> mapped(Context& ctx, const PointsOptions& o, const 
                          " points, where it folds or its field ends; they miss by up to " +
                          std::to_string(back.largest_residual_mm) + " mm");
     points = std::move(back.points);
+    warn_of_points_beyond(chain, points, o.output, warnings);
   }
   for (Eigen::Vector3d& p : points) p = frame.out * p;
   return points;
