@@ -254,7 +254,7 @@ void check_start(const std::string& path, const FileTransform& start, const Inpu
   const HostTransform chain{{*start.displacement, start.affine}, {}};
   const Geometry &fixed = inputs.fixed_image().geometry, &moving = inputs.moving_image().geometry;
   check_values(path, chain);
-  const double share = check_overlap({{path}}, {chain}, fixed, moving);
+  const double share = share_inside(sample_through({{path}}, {chain}, fixed), moving);
   const auto volume = [](const Geometry& g) { return g.spacing.prod() * double(g.extent.count()); };
   if (share >= LinearOptions{}.smallest_overlap * std::min(1.0, volume(moving) / volume(fixed)))
     return;

@@ -111,19 +111,21 @@ void ApplyRun::read() {
   open();
   chain_ =
       read_chain(o_.transforms, {grid_, reader_->layout().geometry, o_.inputs.front()}, warnings_);
-  require_one_meaning();
+  check_other_inputs();
   reader_->prefetch();
 }
 
 /// FSL's transforms and others count from a corner of the moving image, so that a file means
 /// something else for an image on another grid.
-void ApplyRun::require_one_meaning() {
-  if (o_.inputs.size() < 2 || std::ranges::none_of(o_.transforms, is_foreign)) return;
+void ApplyRun::check_other_inputs() {
   const Geometry& first = reader_->layout().geometry;
+  const bool foreign = std::ranges::any_of(o_.transforms, is_foreign);
   for (std::size_t i = 1; i < o_.inputs.size(); ++i) {
     std::vector<std::string> unsaid;
     const Geometry grid = read_geometry(o_.inputs[i], unsaid);
     if (same_grid(grid, first)) continue;
+    warn_of_nothing_reached(chain_, grid, o_.inputs[i], warnings_);
+    if (!foreign) continue;
     const HostChain chain = read_chain(o_.transforms, {grid_, grid, o_.inputs[i]}, unsaid);
     require(same_steps(chain, chain_),
             "the transforms are of a format that counts from a corner of the moving image, and '" +

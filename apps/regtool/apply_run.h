@@ -48,7 +48,7 @@ class ApplyRun : public PairRun {
  private:
   void open();
   void finish();
-  void require_one_meaning();
+  void check_other_inputs();
   std::string record() const;
 
   const std::string label_;

@@ -106,11 +106,18 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
       warnings.push_back(naming_convert(one.path, said, taken));
   }
   if (images.image) warn_of_missing_affine(chain.listed, warnings);
-  if (images.reference && images.image &&
-      check_overlap(chain.listed, chain.transforms, *images.reference, *images.image) == 0)
-    warnings.push_back("nothing of '" + images.image_path +
-                       "' comes to lie on the reference: is the chain listed in its order?");
+  if (images.reference)
+    chain.reached = sample_through(chain.listed, chain.transforms, *images.reference);
+  if (images.reference && images.image)
+    warn_of_nothing_reached(chain, *images.image, images.image_path, warnings);
   return chain;
+}
+
+void warn_of_nothing_reached(const HostChain& chain, const Geometry& image, const std::string& path,
+                             std::vector<std::string>& warnings) {
+  if (share_inside(chain.reached, image) == 0)
+    warnings.push_back("nothing of '" + path +
+                       "' comes to lie on the reference: is the chain listed in its order?");
 }
 
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings) {

@@ -71,14 +71,6 @@ std::vector<Eigen::Vector3d> sample_of(const Geometry& grid) {
   return points;
 }
 
-double share_inside(const std::vector<Eigen::Vector3d>& points, const Geometry& grid) {
-  const Eigen::Affine3d to_index = grid.world_to_index();
-  const auto count = std::count_if(points.begin(), points.end(), [&](const Eigen::Vector3d& p) {
-    return inside(to_index * p, grid.extent);
-  });
-  return double(count) / double(points.size());
-}
-
 /// Of the field's grid, which may lie between the points: within their box.
 double share_among(const std::vector<Eigen::Vector3d>& points, const Geometry& field) {
   Eigen::AlignedBox3d box;
@@ -241,9 +233,9 @@ void check_values(const std::string& path, const HostTransform& transform) {
   }
 }
 
-double check_overlap(const std::vector<ListedTransform>& listed,
-                     const std::vector<HostTransform>& transforms, const Geometry& reference,
-                     const Geometry& image) {
+std::vector<Eigen::Vector3d> sample_through(const std::vector<ListedTransform>& listed,
+                                            const std::vector<HostTransform>& transforms,
+                                            const Geometry& reference) {
   std::vector<Eigen::Vector3d> points = sample_of(reference);
   for (std::size_t i = 0; i < transforms.size(); ++i) {
     HostTransform ordered{transforms[i].steps, {}};
@@ -263,7 +255,15 @@ double check_overlap(const std::vector<ListedTransform>& listed,
       }
     }
   }
-  return share_inside(points, image);
+  return points;
+}
+
+double share_inside(const std::vector<Eigen::Vector3d>& points, const Geometry& grid) {
+  const Eigen::Affine3d to_index = grid.world_to_index();
+  const auto count = std::count_if(points.begin(), points.end(), [&](const Eigen::Vector3d& p) {
+    return inside(to_index * p, grid.extent);
+  });
+  return double(count) / double(points.size());
 }
 
 }  // namespace freeflow::apps

@@ -36,10 +36,13 @@ void warn_of_missing_affine(const std::vector<ListedTransform>& listed,
 void check_values(const std::string& path, const HostTransform& transform);
 
 /// Follows a sample of the reference's voxels through the chain (not through the displacements of
-/// inverted fields). Throws InvalidArgument when less than a hundredth of them meets a field, which
-/// is then of another space. Returns the share of the voxels that meets `image`.
-double check_overlap(const std::vector<ListedTransform>& listed,
-                     const std::vector<HostTransform>& transforms, const Geometry& reference,
-                     const Geometry& image);
+/// inverted fields) to where they come to lie. Throws InvalidArgument when less than a hundredth of
+/// them meets a field, which is then of another space.
+std::vector<Eigen::Vector3d> sample_through(const std::vector<ListedTransform>& listed,
+                                            const std::vector<HostTransform>& transforms,
+                                            const Geometry& reference);
+
+/// The share of the points that the grid holds.
+double share_inside(const std::vector<Eigen::Vector3d>& points, const Geometry& grid);
 
 }  // namespace freeflow::apps

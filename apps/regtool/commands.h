@@ -53,7 +53,8 @@ struct ChainImages {
 struct HostChain {
   std::vector<ListedTransform> listed;
   std::vector<HostTransform> transforms;
-  bool to_be_inverted = false;  // the whole of it, on other grids than its own
+  bool to_be_inverted = false;           // the whole of it, on other grids than its own
+  std::vector<Eigen::Vector3d> reached;  // where a sample of the reference's voxels comes to lie
 };
 
 /// Reads and checks (chain_checks.h) what -t lists, in antsApplyTransforms' order: the first is
@@ -61,6 +62,10 @@ struct HostChain {
 /// for the user. Throws IoError, InvalidArgument.
 HostChain read_chain(const std::vector<std::string>& files, const ChainImages& images,
                      std::vector<std::string>& warnings);
+
+/// Where nothing of the image lies where the chain leads.
+void warn_of_nothing_reached(const HostChain& chain, const Geometry& image, const std::string& path,
+                             std::vector<std::string>& warnings);
 
 /// The chain on a device, inverses made. Throws InvalidArgument, Cancelled.
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings);

@@ -359,6 +359,34 @@ TEST_F(RegtoolSeries, ChainsThatLeadNowhereAreRefused) {
   expect_refusal(run(go + "-t flat.txt"), "flattens space");
 }
 
+TEST_F(RegtoolSeries, AFieldOfAnotherSpaceIsRefusedWhereverAGridIsNamed) {
+  Geometry elsewhere = fixed_;
+  elsewhere.origin += Eigen::Vector3d(500, 0, 0);
+  write_displacement(path("elsewhere.nii.gz"), elsewhere,
+                     std::vector<float>(3 * fixed_.extent.count(), 0.5f));
+  const std::string files = " -r fixed.nii.gz -o out.nii.gz -t elsewhere.nii.gz";
+  for (const std::string command : {" compose", " jacobian", " jacobian --log"}) {
+    std::string call = regtool;
+    call.append(command).append(files);
+    expect_refusal(run(call), "'elsewhere.nii.gz' covers 0 % of the reference");
+  }
+  expect_refusal(run(regtool + " measure --fixed-labels fixed.nii.gz --moving-labels fixed.nii.gz "
+                               "-t elsewhere.nii.gz -o out.json"),
+                 "'elsewhere.nii.gz' covers 0 % of the reference");
+}
+
+TEST_F(RegtoolSeries, OfSeveralInputsTheOneThatLiesElsewhereIsNamed) {
+  Geometry elsewhere = moving_;
+  elsewhere.origin += Eigen::Vector3d(500, 0, 0);
+  write_image(path("m.nii.gz"), moving_, plane(0));
+  write_image(path("n.nii.gz"), elsewhere, plane(0));
+  const Outcome o = run(apply + "-i m.nii.gz n.nii.gz -o a.nii.gz b.nii.gz" + chain);
+  EXPECT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("nothing of 'n.nii.gz' comes to lie on the reference"), std::string::npos)
+      << o.err;
+  EXPECT_EQ(o.err.find("nothing of 'm.nii.gz'"), std::string::npos) << o.err;
+}
+
 TEST_F(RegtoolSeries, TransformsOfOtherProgramsAreTakenAsTheyAre) {
   write_image(path("m.nii.gz"), moving_, plane(0));
   const std::string grids = " --fixed fixed.nii.gz --moving m.nii.gz ";

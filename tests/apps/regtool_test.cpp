@@ -62,8 +62,9 @@ TEST_F(Regtool, SaysWhatIsNeededWhereAChainDoesNotFitIntoMemory) {
   // 12 bytes a voxel of the field and 24 to write it. A sparse file: nothing stands on the disk.
   const std::size_t side = 1290, needed = 36 * side * side * side;
   if (free_host_bytes() > needed) GTEST_SKIP() << "it does fit here";
-  write_image((folder / "huge.nii").string(), plain_geometry({1, 1, 1}), std::vector<float>(1),
-              StoredType::uint8, 1);
+  Geometry around = plain_geometry({1, 1, 1});
+  around.origin = Eigen::Vector3d::Constant(-600);
+  write_image((folder / "huge.nii").string(), around, std::vector<float>(1), StoredType::uint8, 1);
   std::fstream header(folder / "huge.nii", std::ios::in | std::ios::out | std::ios::binary);
   const std::array<std::int16_t, 3> sides{side, side, side};
   header.seekp(42).write(reinterpret_cast<const char*>(sides.data()), sizeof sides);
