@@ -102,6 +102,10 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   if (vote && scaled)
     throw IoError("cannot read '" + from +
                   "': its header scales the values, which labels do not bear; save it plain");
+  if (vote && in.colours)
+    throw IoError("cannot read '" + from +
+                  "': its voxels are colours, of which labels would be counted one by one; "
+                  "--interpolation nearest takes them whole");
   as_labels_ = vote || (o_.interpolation == "nearest" && is_integer(in.stored_type) && !scaled);
   may_hold_labels_ = o_.interpolation == "nearest" && in.stored_type == StoredType::float64 &&
                      !scaled && o_.fill && *o_.fill == std::nearbyint(*o_.fill);

@@ -212,6 +212,18 @@ TEST_F(RegtoolSeries, VectorsAndColoursInEveryFormatAndBetweenThem) {
   }
 }
 
+TEST_F(RegtoolSeries, ColoursAreNotCountedChannelByChannel) {
+  SeriesLayout colours;
+  colours.geometry = moving_;
+  colours.components = colours.planes_at_once = 3;
+  colours.stored_type = StoredType::uint8;
+  colours.colours = true;
+  write("c.nii.gz", colours);
+  expect_refusal(run(apply + "-i c.nii.gz -o out.nii.gz --interpolation labels" + chain),
+                 "cannot read 'c.nii.gz': its voxels are colours, of which labels would be");
+  EXPECT_EQ(run(apply + "-i c.nii.gz -o n.nii.gz --interpolation nearest" + chain).status, 0);
+}
+
 TEST_F(RegtoolSeries, TheHeadersScalingStays) {
   SeriesLayout layout;
   layout.geometry = moving_;
