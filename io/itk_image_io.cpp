@@ -171,11 +171,24 @@ NrrdNotes notes_of(const itk::MetaDataDictionary& keys) {
   return notes;
 }
 
+/// 3D Slicer cuts a segment off at the extent that a segmentation gives it, in voxels of a grid
+/// that may be another by now: on this one it may fill all.
+std::string on_grid(const std::string& key, const std::string& text, const Extent& n) {
+  if (key == "Segmentation_ReferenceImageExtentOffset") return "0 0 0";
+  if (!key.starts_with("Segment") || !key.ends_with("_Extent")) return text;
+  std::string whole;
+  for (const int size : {n.x, n.y, n.z})
+    whole += (whole.empty() ? "0 " : " 0 ") + std::to_string(size - 1);
+  return whole;
+}
+
 /// ITK gives a frame as many axes as the image, which space has not where there are volumes.
-void add_notes(itk::MetaDataDictionary& keys, const NrrdNotes& notes, int volumes) {
-  if (!notes.measurement_frame.empty() && volumes == 1)
+void add_notes(itk::MetaDataDictionary& keys, const StoredLayout& layout) {
+  const NrrdNotes& notes = *layout.nrrd;
+  if (!notes.measurement_frame.empty() && layout.volumes == 1)
     itk::EncapsulateMetaData(keys, measurement_frame, notes.measurement_frame);
-  for (const auto& [key, text] : notes.texts) itk::EncapsulateMetaData(keys, key, text);
+  for (const auto& [key, text] : notes.texts)
+    itk::EncapsulateMetaData(keys, key, on_grid(key, text, layout.geometry.extent));
 }
 
 /// ITK's writers print to stderr when a file cannot be opened.
@@ -284,8 +297,7 @@ void write_itk_image(const std::string& path, FileFormat format, const StoredLay
                      : !layout.colours ? Pixel::VECTOR
                      : components == 3 ? Pixel::RGB
                                        : Pixel::RGBA);
-    if (layout.nrrd && format == FileFormat::nrrd)
-      add_notes(io->GetMetaDataDictionary(), *layout.nrrd, layout.volumes);
+    if (layout.nrrd && format == FileFormat::nrrd) add_notes(io->GetMetaDataDictionary(), layout);
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);
