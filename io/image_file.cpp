@@ -88,7 +88,7 @@ Geometry geometry_in(const std::string& path, std::vector<std::string>& warnings
     require_volume(path, header.extent());
     return nifti_geometry(header, warnings);
   }
-  Geometry geometry = stored_geometry(path, format);
+  Geometry geometry = stored_geometry(path, format, warnings);
   require_volume(path, geometry.extent);
   make_orthonormal(path, geometry, warnings);
   return geometry;

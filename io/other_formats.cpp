@@ -1,5 +1,7 @@
 #include <freeflow/io/other_formats.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <freeflow/io/fresh_memory.h>
@@ -18,11 +20,17 @@ StoredHeader read_stored_header(const std::string& path, FileFormat format) {
   return header;
 }
 
-Geometry stored_geometry(const std::string& path, FileFormat format) {
-  if (format == FileFormat::mgh) return *read_mgh_header(path).geometry;
+Geometry stored_geometry(const std::string& path, FileFormat format,
+                         std::vector<std::string>& warnings) {
+  if (format == FileFormat::mgh) {
+    StoredHeader header = read_mgh_header(path);
+    std::ranges::move(header.warnings, std::back_inserter(warnings));
+    return *header.geometry;
+  }
   check_raw_data(path, format);
   const std::optional<Geometry> geometry = itk_geometry(path, format);
   if (!geometry) fail_reading(path, "its direction is not orthonormal");
+  warn_of_length_unit(path, format, warnings);
   return *geometry;
 }
 

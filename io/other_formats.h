@@ -22,7 +22,8 @@ struct FloatImage {
 
 // They throw IoError, for a file that is not whole, too.
 StoredHeader read_stored_header(const std::string& path, FileFormat format);
-Geometry stored_geometry(const std::string& path, FileFormat format);
+Geometry stored_geometry(const std::string& path, FileFormat format,
+                         std::vector<std::string>& warnings);
 StoredImage read_stored_image(const std::string& path, FileFormat format,
                               ImageContent content = ImageContent::one_volume);
 FloatImage read_float_image(const std::string& path, FileFormat format);

@@ -96,7 +96,8 @@ void check_fill(const std::optional<double>& chosen, bool as_labels, const Serie
 void SeriesResampler::run(SeriesReader& reader, const std::string& from, const std::string& to,
                           std::vector<std::string>& warnings) {
   const SeriesLayout& in = reader.layout();
-  warnings.insert(warnings.end(), in.warnings.begin(), in.warnings.end());
+  for (const std::string& warning : in.warnings)  // the reference's, too, where it is the same file
+    if (std::ranges::find(warnings, warning) == warnings.end()) warnings.push_back(warning);
   const bool vote = o_.interpolation == "labels";
   const bool scaled = in.slope != 1 || in.intercept != 0;
   if (vote && scaled)

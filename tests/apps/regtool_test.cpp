@@ -309,6 +309,33 @@ TEST_F(Regtool, SaysWhereTheReferenceLiesInTwoPlaces) {
   EXPECT_NE(o.err.find("qform and sform differ"), std::string::npos) << o.err;
 }
 
+TEST_F(Regtool, SaysWhatItTakesTheReferencesNumbersFor) {
+  const HostImage image = read("f.nii.gz");
+  write_image((folder / "plain.nrrd").string(), image.geometry, image.voxels);
+  std::string nrrd = slurp(folder / "plain.nrrd");
+  nrrd.insert(nrrd.find("sizes:"), "space units: \"um\" \"um\" \"um\"\n");
+  std::ofstream(folder / "um.nrrd", std::ios::binary) << nrrd;
+  write_image((folder / "plain.mgh").string(), image.geometry, image.voxels);
+  std::string mgh = slurp(folder / "plain.mgh");
+  mgh[28] = mgh[29] = 0;
+  std::ofstream(folder / "nowhere.mgh", std::ios::binary) << mgh;
+  const std::string um = "'um.nrrd': its header names um as the unit of length",
+                    nowhere = "'nowhere.mgh' declares no orientation";
+  for (const auto& [file, words] : {std::pair("um.nrrd", um), {"nowhere.mgh", nowhere}})
+    for (const std::string command :
+         {" compose", " jacobian", " apply -i plain.nrrd", " apply -i "}) {
+      std::string call = regtool + command;
+      if (command == " apply -i ") call += file;
+      call.append(" -o w.nii.gz -r ").append(file);
+      if (!command.starts_with(" apply")) call += " -t a_0GenericAffine.mat";
+      const Outcome o = run(call);
+      EXPECT_EQ(o.status, 0) << call << ": " << o.err;
+      const auto at = o.err.find(words);
+      EXPECT_NE(at, std::string::npos) << call << ": " << o.err;
+      EXPECT_EQ(o.err.find(words, at + 1), std::string::npos) << "once\n" << o.err;
+    }
+}
+
 TEST_F(Regtool, ConvertsThereAndBack) {
   const std::string grids = " --fixed f.nii.gz --moving m.nii.gz ";
   ASSERT_EQ(run(regtool + " convert -t a_0GenericAffine.mat --to fsl -o flirt.mat" + grids).status,
