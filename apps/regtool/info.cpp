@@ -30,7 +30,7 @@ constexpr const char* example =
     "  regtool info flirt.mat --fixed ref.nii.gz --moving in.nii.gz\n"
     "Numbers are mm along ITK's axes (left, posterior, superior) unless said otherwise.\n";
 
-/// Vectors of an image file that are taken as displacements because nothing says otherwise.
+/// Vectors of a MetaImage or NRRD, which are taken as displacements because nothing says otherwise.
 bool looks_like_a_field(const ImageHeader& header) {
   return header.voxels == "vectors" && header.components == 3 && header.size.size() == 3 &&
          header.stored_type.starts_with("float");
@@ -48,9 +48,7 @@ std::optional<TransformFormat> transform_in(const std::string& file, const Image
     return looks_like_a_field(*header) ? std::optional(TransformFormat::itk) : std::nullopt;
   }
   how = "as its header says";
-  if (const std::optional<TransformFormat> said = detect(file)) return said;
-  how = "five dimensions and no intent, taken as displacements";
-  return looks_like_a_field(*header) ? std::optional(TransformFormat::itk) : std::nullopt;
+  return detect(file);
 }
 
 struct InfoOptions {

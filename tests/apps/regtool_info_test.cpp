@@ -102,6 +102,9 @@ TEST_F(RegtoolInfo, SaysWhatOtherImagesHoldFromTheirHeaders) {
   info("bits.nii", {"vectors of 2 numbers", "float64", "3-D"});
   write_bytes(path("warp.nii"), nifti_header({4, 5, 6, 3}, 16, 32) + std::string(4 * 360, '\0'));
   info("warp.nii", {"4-D", "name the format with --from"});
+  write_bytes(path("vectors.nii"),
+              nifti_header({4, 5, 6, 1, 3}, 16, 32) + std::string(4 * 360, '\0'));
+  info("vectors.nii", {"an image, NIfTI-1", "vectors of 3 numbers", "name the format with --from"});
   write_image(path("y.nrrd"), oblique_grid({20, 10, 12}), random_values(2400, 7u, -1.f, 1.f));
   info("y.nrrd", {"NRRD", "float32", "oblique", "values     -0.99"});
 }
