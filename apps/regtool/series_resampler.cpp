@@ -62,6 +62,19 @@ float smallest_stored(const std::vector<float>& stored, double slope) {
   return std::isfinite(smallest) ? smallest : 0;
 }
 
+/// What clamping changes by more than rounding does.
+std::size_t count_beyond(StoredType type, const std::vector<float>& values) {
+  std::size_t beyond = 0;
+  with_stored_type(type, [&](auto one) {
+    using Limits = std::numeric_limits<decltype(one)>;
+    if constexpr (Limits::is_integer)
+      for (const float v : values)
+        beyond +=
+            double(v) > double(Limits::max()) + 0.5 || double(v) < double(Limits::min()) - 0.5;
+  });
+  return beyond;
+}
+
 /// 0 is the default: where it does not fit, a sentence says what stands in its place.
 void check_fill(const std::optional<double>& chosen, bool as_labels, const SeriesLayout& out,
                 const std::string& to, std::vector<std::string>& warnings) {
@@ -115,6 +128,7 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
   to_ = to;
   nonfinite_ = 0;
   lost_ = 0;
+  beyond_ = 0;
   mixes_labels_ = false;
   doubt_of_fill_.clear();
   const SeriesLayout out = output_of(in);
@@ -136,6 +150,9 @@ void SeriesResampler::run(SeriesReader& reader, const std::string& from, const s
          << "; subtract their mean first";
     warnings.push_back(said.str());
   }
+  if (beyond_ > 0)
+    warnings.push_back(std::to_string(beyond_) + " values are beyond what the voxels of '" + to +
+                       "' hold, which have the nearest that they do; name a larger type by --type");
   if (!out.keeps_gradients(to))
     warnings.push_back("the gradients of diffusion in '" + from + "' are not in '" + to +
                        "', which has no place for them; name an output .nrrd");
@@ -273,6 +290,7 @@ std::vector<unsigned char> SeriesResampler::image_plane(const unsigned char* sto
       o_.fill ? float((*o_.fill - out.intercept) / out.slope) : smallest_stored(values, out.slope);
   const std::vector<float> there =
       interpolated(Volume<float>(ctx_, in.geometry, values), fill).to_host(ctx_);
+  if (o_.type) beyond_ += count_beyond(out.stored_type, there);
   return from_floats(out.stored_type, there.data(), there.size());
 }
 

@@ -60,7 +60,7 @@ class SeriesResampler {
   std::string from_, to_;
   bool as_labels_ = false, may_hold_labels_ = false, mixes_labels_ = false;
   std::string doubt_of_fill_;
-  std::size_t nonfinite_ = 0;
+  std::size_t nonfinite_ = 0, beyond_ = 0;
   double lost_ = 0;  // of a value, where that is visible
 };
 

@@ -271,6 +271,24 @@ TEST_F(RegtoolSeries, TheHeadersScalingStays) {
                  "--fill 2 does not fit");
 }
 
+TEST_F(RegtoolSeries, ValuesThatATypeCutsAreCounted) {
+  SeriesLayout layout;
+  layout.geometry = moving_;
+  layout.volumes = 2;
+  layout.stored_type = StoredType::int16;
+  layout.slope = 2;
+  write("s.nii.gz", layout);
+  const std::string call = apply + "-i s.nii.gz -o t.nii.gz" + chain + "--type ";
+  ASSERT_EQ(run(call + "float32").status, 0);
+  std::size_t beyond = 0;
+  for (const std::vector<float>& values : planes_of("t.nii.gz"))
+    beyond += std::size_t(std::ranges::count_if(values, [](float v) { return v > 255.5f; }));
+  const std::string words = std::to_string(beyond) + " values are beyond what the voxels of 't.";
+  EXPECT_NE(run(call + "uint8").err.find(words), std::string::npos);
+  for (const std::string type : {"int16", "float32"})
+    EXPECT_EQ(run(call + type).err.find("are beyond"), std::string::npos) << type;
+}
+
 TEST_F(RegtoolSeries, CtIsFilledWithAirWhereThatIsAskedFor) {
   std::vector<float> hounsfield = plane(0);
   for (float& v : hounsfield) v = v * 10 - 700;
