@@ -47,7 +47,9 @@ void name_files(NiftiHeader& header) {
     if (!has_extension(header.path, extension)) continue;
     const std::string stem = header.path.substr(0, header.path.size() - extension.size());
     header.header_path = stem + ".hdr";
-    header.data_path = std::filesystem::exists(stem + ".img") ? stem + ".img" : stem + ".img.gz";
+    header.data_path = stem + ".img";
+    if (!std::filesystem::exists(header.data_path) && std::filesystem::exists(stem + ".img.gz"))
+      header.data_path = stem + ".img.gz";
     return;
   }
 }

@@ -164,6 +164,8 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
   EXPECT_EQ(read_image(folder / "pair.hdr").voxels,
             (std::vector<float>{97, 98, 99, 100, 101, 102, 103, 104}));
   EXPECT_EQ(read_image(folder / "pair.img").voxels.size(), 8u);
+  std::filesystem::remove(folder / "pair.img");
+  expect_io_error([&] { read_image(folder / "pair.hdr"); }, {"pair.img': there is no such file"});
 
   write_bytes(folder / "other.mhd",
               "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 2 3\nElementType "
