@@ -93,11 +93,17 @@ void check_fill(const std::optional<double>& chosen, bool as_labels, const Serie
     using Limits = std::numeric_limits<decltype(one)>;
     const double stored = std::nearbyint((fill - out.intercept) / out.slope);
     const double most = double(Limits::max()), least = double(Limits::min());
-    if (stored >= least && stored <= most) return;
-    require(fill == 0, given.str() + " does not fit into the voxels of '" + to +
-                           "'; give another value, or a type that holds it by --type");
     std::ostringstream held;
     held << std::clamp(stored, least, most) * out.slope + out.intercept;
+    if (stored >= least && stored <= most) {
+      const double off = std::abs(stored * out.slope + out.intercept - fill), rounding = 1e-5;
+      if (fill != 0 && off > rounding * std::max(std::abs(fill), std::abs(out.slope)))
+        warnings.push_back(given.str() + " is between the values that the voxels of '" + to +
+                           "' hold; where the image has no value they hold " + held.str());
+      return;
+    }
+    require(fill == 0, given.str() + " does not fit into the voxels of '" + to +
+                           "'; give another value, or a type that holds it by --type");
     warnings.push_back("the fill value 0 does not fit into the voxels of '" + to +
                        "'; where the image has no value they hold " + held.str() +
                        " (--fill, or a type that holds it by --type)");

@@ -198,6 +198,16 @@ TEST_F(Regtool, DigitsThatAFloatLosesAreSaid) {
   EXPECT_EQ(run(apply + "near.nii").err.find("single precision"), std::string::npos);
 }
 
+TEST_F(Regtool, SaysWhatStandsForAFillBetweenTwoValues) {
+  const std::string apply = regtool + " apply -r f.nii.gz -i m.nii.gz -o there.nii.gz" + forth;
+  const std::string words =
+      "--fill 0.75 is between the values that the voxels of 'there.nii.gz' hold; where the image "
+      "has no value they hold 1\n";
+  EXPECT_NE(run(apply + "--fill 0.75").err.find(words), std::string::npos);
+  for (const std::string fits : {"--fill 7", "--fill 0.75 --type float32", "--fill=-1024"})
+    EXPECT_EQ(run(apply + fits).err.find("between the values"), std::string::npos) << fits;
+}
+
 TEST_F(Regtool, WarnsWhereLabelsAreInterpolatedAsAnImageIs) {
   HostLabels labels{moving_grid(), {}, StoredType::uint8, {}};
   const Extent n = moving_grid().extent;
