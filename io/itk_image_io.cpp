@@ -157,8 +157,10 @@ void require_size(const std::string& path, itk::ImageIOBase& io, std::uint64_t b
 constexpr const char* measurement_frame = "NRRD_measurement frame";
 
 /// Other keys that begin with NRRD_ are of the file itself, those with ITK_ of ITK.
-NrrdNotes notes_of(const itk::MetaDataDictionary& keys) {
+NrrdNotes notes_of(itk::ImageIOBase& io) {
+  const itk::MetaDataDictionary& keys = io.GetMetaDataDictionary();
   NrrdNotes notes;
+  notes.tensors = io.GetPixelType() == itk::ImageIOBase::IOPixelType::SYMMETRICSECONDRANKTENSOR;
   itk::ExposeMetaData(keys, measurement_frame, notes.measurement_frame);
   const auto is_of_space = [](const std::vector<double>& row) { return row.size() == 3; };
   if (notes.measurement_frame.size() != 3 ||
@@ -251,7 +253,7 @@ StoredImage read_itk_image(const std::string& path, FileFormat format, ImageCont
     image.volumes = volumes_of(path, *io);
     if (io->GetNumberOfDimensions() > 3 && usable_step(io->GetSpacing(3)))
       image.step = io->GetSpacing(3);
-    if (format == FileFormat::nrrd) image.nrrd = notes_of(io->GetMetaDataDictionary());
+    if (format == FileFormat::nrrd) image.nrrd = notes_of(*io);
     image.colours = is_coloured(*io);
     image.stored_type = require_stored_type(path, io->GetComponentType());
     io->SetIORegion(whole_region(*io));
@@ -297,7 +299,10 @@ void write_itk_image(const std::string& path, FileFormat format, const StoredLay
                      : !layout.colours ? Pixel::VECTOR
                      : components == 3 ? Pixel::RGB
                                        : Pixel::RGBA);
-    if (layout.nrrd && format == FileFormat::nrrd) add_notes(io->GetMetaDataDictionary(), layout);
+    if (layout.nrrd && format == FileFormat::nrrd) {
+      add_notes(io->GetMetaDataDictionary(), layout);
+      if (layout.nrrd->tensors) io->SetPixelType(Pixel::SYMMETRICSECONDRANKTENSOR);
+    }
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);

@@ -17,6 +17,7 @@ namespace freeflow {
 struct NrrdNotes {
   std::map<std::string, std::string> texts;  ///< key:=value, as the gradients of diffusion
   std::vector<std::vector<double>> measurement_frame;  ///< which those are in
+  bool tensors = false;                                ///< six values are a symmetric matrix
 };
 
 struct StoredImage {

@@ -8,6 +8,7 @@
 
 #include <freeflow/io/image_header.h>
 #include <freeflow/io/label_file.h>
+#include <freeflow/io/series_file.h>
 
 #include "io_test_support.h"
 
@@ -152,6 +153,22 @@ TEST(ImageFile, FourthDimensionOfOneIsAVolume) {
   const TemporaryFolder folder;
   write_bytes(folder / "four.nii", nifti_header({2, 2, 2, 1}, 2, 8) + "abcdefgh");
   EXPECT_EQ(read_image(folder / "four.nii").voxels.size(), 8u);
+}
+
+TEST(ImageFile, ANrrdOfTensorsStaysOne) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "t.nrrd",
+              "NRRD0004\ntype: uchar\ndimension: 4\nsizes: 6 2 2 2\nencoding: raw\nspace: LPS\n"
+              "space directions: none (1,0,0) (0,1,0) (0,0,1)\nspace origin: (0,0,0)\n"
+              "kinds: 3D-symmetric-matrix domain domain domain\n\n" +
+                  std::string(48, 'a'));
+  SeriesReader reader(folder / "t.nrrd");
+  SeriesWriter writer(folder / "u.nrrd", reader.layout());
+  writer.write(reader.read());
+  writer.close();
+  const std::string header = read_bytes(folder / "u.nrrd");
+  EXPECT_NE(header.find("kinds: 3D-symmetric-matrix domain domain domain"), std::string::npos)
+      << header.substr(0, 400);
 }
 
 TEST(ImageFile, HeaderAndDataInTwoFiles) {
