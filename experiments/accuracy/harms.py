@@ -245,6 +245,21 @@ def cut(random, fixed, moving):
     return name
 
 
+def contrast(random, fixed, moving):
+    """Another contrast: dark stays dark, all else goes along a curve that turns, as from T1 to FLAIR."""
+    low, high = np.nanpercentile(moving.voxels, (1, 99.5))
+    at = np.linspace(0, 1, 6)
+    while True:
+        to = np.r_[0, random.uniform(0, 1, 5)]
+        rises = np.diff(to)
+        if rises[rises > 0].sum() > 0.4 and rises[rises < 0].sum() < -0.4:
+            break
+    moving.voxels = (1000 * np.interp((moving.voxels - low) / (high - low), at, to)).astype(np.float32)
+    return "contrast_" + ",".join("%.2f" % v for v in to)
+
+
 # In the order in which they befall an image.
 ALL = (rotate30, rotate90, shift, zoom, stretch, crop_moving, crop_fixed, blocks_moving, blocks_fixed, invert, gamma, bias40, noise7, pad, pad_low, axes,
        swap, metal, masked, cut)
+# Not among what cases are drawn from: --harms contrast.
+ASKED_FOR = (contrast,)

@@ -223,7 +223,7 @@ def parse(words):
     o = parser.parse_args(words)
     if not o.draw and not o.data:
         parser.error("-d DATA names the folder of the images; ../shared/data")
-    known = {k.__name__: k for k in harms.ALL}
+    known = {k.__name__: k for k in harms.ALL + harms.ASKED_FOR}
     for name in o.harms.split(","):
         if name not in known:
             parser.error(f"--harms {name} is none of {', '.join(known)}")
