@@ -112,8 +112,7 @@ std::string dots(const Group& group, const Shown& shown) {
 std::string said_of_linear(const Group& group) {
   if (std::ranges::none_of(group.members, &GroupMember::linear)) return {};
   return " Of a linear registration the log-volume of its affine, without its sign, stands in "
-         "place "
-         "of the log-Jacobian's SD.";
+         "place of the log-Jacobian's SD.";
 }
 
 }  // namespace
