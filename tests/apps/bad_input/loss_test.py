@@ -25,8 +25,8 @@ WRITERS = [
     (FFDREG, (0, 1, 100, 3000, 8000, 15000)),
     (f"linreg -f f.nii -m m.nii -o out_ --levels 1 --iterations 1", (0, 150, 1000, 6000)),
     (f"fluidreg -f f.nii -m m.nii -o out_ {QUICK}", (0, 5000)),
-    (f"ffdreg -f f.nii -m m.nii -o out_ --bids T1w:MNI {QUICK}", (0, 9000, 30000)),
-    (f"linreg -f f.nii -m m.nii -o out_ --bids T1w:MNI --levels 1 --iterations 1", (0, 150)),
+    (f"ffdreg -f f.nii -m m.nii -o out-1 --bids T1w:MNI {QUICK}", (0, 9000, 30000)),
+    (f"linreg -f f.nii -m m.nii -o out-1 --bids T1w:MNI --levels 1 --iterations 1", (0, 150)),
     ("nlmdenoise -i labels.nii -o out_", (0, 300, 1500)),
     *((f"regtool apply -i m.nii -r f.nii -t a.txt -o out_{extension}", (0, 100, 3000))
       for extension in (".nii", ".mha", ".nrrd")),
@@ -65,11 +65,12 @@ class Loss(unittest.TestCase):
 class FullDisks(Loss):
     def test_the_limit_of_a_files_size(self):
         for words, sizes in WRITERS:
-            before = self.old_set(["", ".nii", ".nii.gz", ".mha", ".nrrd", ".mat", ".h5", ".csv", *NONRIGID])
+            self.old_set(["", ".nii", ".nii.gz", ".mha", ".nrrd", ".mat", ".h5", ".csv", *NONRIGID])
+            before = self.folder.contents("out")
             for size in sizes:
                 with self.subTest(words=words, size=size):
                     ending = self.folder.run(words + " -q", limits=[(resource.RLIMIT_FSIZE, size)])
-                    self.expect_one_line(ending, 1, "cannot write 'out_", "ulimit -f")
+                    self.expect_one_line(ending, 1, "cannot write 'out", "ulimit -f")
                     self.assertEqual(self.folder.contents("out"), before)
             with self.subTest(words=words):
                 self.assertEqual(self.folder.run(words)[0], 0)
