@@ -88,6 +88,8 @@ def tensor_of(library, array, affine, monkeypatch, **meta):
     try:
         import torch
 
+        if isinstance(sys.modules.get(library), SimpleNamespace):
+            raise ImportError("its stand-in is there")
         if library == "monai":
             return pytest.importorskip("monai").data.MetaTensor(torch.from_numpy(array), affine=torch.from_numpy(affine), meta=meta)
         return pytest.importorskip("torchio").ScalarImage(tensor=torch.from_numpy(array), affine=affine)
