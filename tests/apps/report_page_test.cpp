@@ -1,9 +1,9 @@
 // --report html and regtool report as a user runs them.
 #include <algorithm>
+#include <cstdio>
 #include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <regex>
 
 #include <freeflow/io/image_file.h>
 
@@ -165,8 +165,11 @@ TEST_F(ReportPage, ShowsALinearRegistration) {
   EXPECT_EQ(html.find("<h2>Deformation</h2>"), std::string::npos);
   EXPECT_NE(html.find("affine 1"), std::string::npos);
   EXPECT_NE(html.find("descents from several starts"), std::string::npos);
-  EXPECT_FALSE(std::regex_search(html, std::regex("<td>[0-9]+ of [0-9]+</td>")))
-      << "their iterations together may be more than one of them may take";
+  for (auto at = html.find("<td>"); at != std::string::npos; at = html.find("<td>", at + 1)) {
+    int done = 0, most = 0, read = 0;
+    std::sscanf(html.c_str() + at, "<td>%d of %d</td>%n", &done, &most, &read);
+    EXPECT_EQ(read, 0) << "their iterations together may be more than one of them may take";
+  }
   std::filesystem::remove(folder / "a_report.html");
   ASSERT_EQ(run(regtool_report + "a_").status, 0);
   page("a_report.html");
