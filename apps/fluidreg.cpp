@@ -64,8 +64,7 @@ po::options_description all_options(FluidregOptions& o) {
           "how a GPU computes that term's force; the result is the same")(
           "step", po::value(&o.step)->default_value(o.step, "0.5")->value_name("VOX"),
           "largest motion of one iteration in the side of the level's smallest voxel face (fluid, "
-          "demons: "
-          "its smallest side), at most 1");
+          "demons: its smallest side), at most 1");
   po::options_description all = common_options(o.common);
   all.add(own);
   return all;

@@ -136,13 +136,14 @@ void add_mask(ordered_json& image, const std::optional<HostImage>& mask) {
 /// Where not all do: some have no value, are padding, or lie beyond the mask or what was measured.
 void add_counted(ordered_json& image, const InputImage& channel,
                  const std::optional<HostImage>& mask) {
-  const std::optional<HostImage> copy = changed(channel);
-  if (!mask && !copy && channel.voxels.nonfinite_voxels == 0) return;
-  const std::vector<float>& seen = copy ? copy->voxels : channel.voxels.voxels;
-  std::size_t counted = 0;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    counted += !std::isnan(seen[i]) && (!mask || mask->voxels[i] > 0.5F);
-  if (counted < seen.size()) image["voxels_counted"] = counted;
+  std::vector<float> own;
+  const std::vector<float>* const flags = counted(channel, mask, own);
+  if (!flags && channel.voxels.nonfinite_voxels == 0) return;
+  const std::vector<float>& voxels = channel.voxels.voxels;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < voxels.size(); ++i)
+    count += !std::isnan(voxels[i]) && (!flags || (*flags)[i] > 0.5F);
+  if (count < voxels.size()) image["voxels_counted"] = count;
 }
 
 /// What every report opens with. The summary stands first, and is made in the end.

@@ -115,8 +115,8 @@ void ApplyRun::read() {
   reader_->prefetch();
 }
 
-/// FSL's transforms and others count from a corner of the moving image, so that a file means
-/// something else for an image on another grid.
+/// On grids of their own: whether anything of them is reached, and what the transforms mean there:
+/// FSL's and others count from a corner of the moving image.
 void ApplyRun::check_other_inputs() {
   const Geometry& first = reader_->layout().geometry;
   const bool foreign = std::ranges::any_of(o_.transforms, is_foreign);
