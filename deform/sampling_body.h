@@ -156,4 +156,25 @@ FREEFLOW_HD float sample_nearest(VolumeView<const float> image, const Vec3f& p) 
   return has_value(p, image.extent) ? image(x, y, z) : NAN;
 }
 
+/// The trilinear value where voxels of the cell are missing (NaN or infinite): the mean of the
+/// others by their weights, as if the image went on level for half a voxel, which is what it does
+/// at the grid's border. NaN where the nearest voxel is missing or there is none.
+FREEFLOW_HD float sample_linear_beside_holes(VolumeView<const float> image, const Vec3f& p) {
+  if (!is_finite(sample_nearest(image, p))) return NAN;
+  const CellOnAxis cx = locate(p.x, image.extent.x), cy = locate(p.y, image.extent.y),
+                   cz = locate(p.z, image.extent.z);
+  float sum = 0, weights = 0;
+  for (int corner = 0; corner < 8; ++corner) {
+    const int i = corner & 1, j = corner >> 1 & 1, k = corner >> 2;
+    const float v = image(cx.low + i * cx.step, cy.low + j * cy.step, cz.low + k * cz.step);
+    const float weight = (i ? cx.fraction : 1.0f - cx.fraction) *
+                         (j ? cy.fraction : 1.0f - cy.fraction) *
+                         (k ? cz.fraction : 1.0f - cz.fraction);
+    if (!is_finite(v)) continue;
+    sum = fma_(weight, v, sum);
+    weights += weight;
+  }
+  return sum / weights;
+}
+
 }  // namespace freeflow

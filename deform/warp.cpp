@@ -35,12 +35,15 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const WarpWithGradientBody&
 }
 
 void bspline_prefilter(Context& ctx, VolumeView<float> image) {
-  for_each_voxel(ctx, image.extent, ReplaceNanBody{image});
-  for (int axis = 0; axis < 3; ++axis) {
+  const auto lines_along = [&](int axis) {
     Extent lines = image.extent;
     (axis == 0 ? lines.x : axis == 1 ? lines.y : lines.z) = 1;
-    for_each_voxel(ctx, lines, PrefilterLineBody{image, axis});
-  }
+    return lines;
+  };
+  for (int axis = 0; axis < 3; ++axis)
+    for_each_voxel(ctx, lines_along(axis), FillHolesLineBody{image, axis});
+  for (int axis = 0; axis < 3; ++axis)
+    for_each_voxel(ctx, lines_along(axis), PrefilterLineBody{image, axis});
 }
 
 namespace {

@@ -11,7 +11,7 @@ template void for_each_voxel(backend::Cuda, Extent, const WarpLinearBody<PointTh
 template void for_each_voxel(backend::Cuda, Extent, const WarpCubicBody<DisplacedPoint>&);
 template void for_each_voxel(backend::Cuda, Extent, const WarpCubicBody<PointThroughField>&);
 template void for_each_voxel(backend::Cuda, Extent, const PrefilterLineBody&);
-template void for_each_voxel(backend::Cuda, Extent, const ReplaceNanBody&);
+template void for_each_voxel(backend::Cuda, Extent, const FillHolesLineBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WarpValuesBody&);
 template void for_each_voxel(backend::Cuda, Extent, const WarpWithGradientBody&);
 

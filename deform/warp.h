@@ -11,15 +11,16 @@ namespace freeflow {
 
 enum class Interpolation {
   nearest,  ///< the nearest voxel: labels, masks
-  linear,   ///< trilinear
-  cubic  ///< cubic B-spline through the samples (prefiltered); may overshoot. NaN voxels count as 0
-         ///< in the prefilter.
+  linear,   ///< trilinear; of a cell with missing voxels the mean of the others by their weights
+  cubic     ///< cubic B-spline through the samples (prefiltered); may overshoot. A missing voxel is
+            ///< taken to have the value of the next one along x, else y, else z.
 };
 
 /// Samples `moving` at world(x + u(x)) for every voxel x of `grid`.
 /// world: maps points of the grid's space to the moving space (mm, LPS). u: on `grid`, or null for
-/// no displacement. Voxels that fall outside (or touch NaN) become `fill`. Throws InvalidArgument
-/// when u lies on another grid, and as Geometry::validate does of what is indexed with.
+/// no displacement. Voxels that fall outside, or nearest to one that is missing (NaN or infinite),
+/// become `fill`, by every interpolation the same ones. Throws InvalidArgument when u lies on
+/// another grid, and as Geometry::validate does of what is indexed with.
 Volume<float> warp(Context& ctx, const Volume<float>& moving, const Geometry& grid,
                    const Eigen::Affine3d& world, const DisplacementField* u,
                    Interpolation interpolation, float fill);
@@ -33,7 +34,7 @@ Volume<float> warp_through(Context& ctx, const Volume<float>& image, const Geome
                            Interpolation interpolation, float fill);
 
 /// Moves an image to the coefficients of its interpolating cubic B-spline, in place (Unser 1999,
-/// mirror boundary).
+/// mirror boundary), missing voxels filled first.
 void bspline_prefilter(Context& ctx, VolumeView<float> image);
 
 /// Trilinear warp into planes that exist: warped(x) (NaN outside) and its gradient with respect to

@@ -43,7 +43,7 @@ struct WarpNearestBody {
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
     const float v = sample_nearest(moving, point(x, y, z));
-    out(x, y, z) = v == v ? v : fill;
+    out(x, y, z) = is_finite(v) ? v : fill;
   }
 };
 
@@ -55,7 +55,9 @@ struct WarpLinearBody {
   float fill;
 
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    const float v = sample_linear(moving, point(x, y, z));
+    const Vec3f p = point(x, y, z);
+    float v = sample_linear(moving, p);
+    if (!is_finite(v)) v = sample_linear_beside_holes(moving, p);
     out(x, y, z) = v == v ? v : fill;
   }
 };
@@ -67,11 +69,10 @@ FREEFLOW_HD int mirror_index(int i, int n) {
 }
 
 /// Cubic B-spline interpolation from coefficients, mirrored at the border; NaN where the nearest
-/// voxel of `original` has no value.
+/// voxel of `original` has no value (NaN or infinite).
 FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients,
                                VolumeView<const float> original, const Vec3f& p) {
-  const float nearest = sample_nearest(original, p);
-  if (nearest != nearest) return NAN;
+  if (!is_finite(sample_nearest(original, p))) return NAN;
   const Extent n = coefficients.extent;
   const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
   float wx[4], wy[4], wz[4];
@@ -98,8 +99,7 @@ FREEFLOW_HD float sample_cubic(VolumeView<const float> coefficients,
 FREEFLOW_HD SampleWithGradient sample_cubic_with_gradient(VolumeView<const float> coefficients,
                                                           VolumeView<const float> original,
                                                           const Vec3f& p) {
-  const float nearest = sample_nearest(original, p);
-  if (nearest != nearest) return {NAN, {0, 0, 0}};
+  if (!is_finite(sample_nearest(original, p))) return {NAN, {0, 0, 0}};
   const Extent n = coefficients.extent;
   const CellOnAxis cx = locate(p.x, n.x), cy = locate(p.y, n.y), cz = locate(p.z, n.z);
   float wx[4], wy[4], wz[4], dx[4], dy[4], dz[4];
@@ -175,11 +175,29 @@ struct PrefilterLineBody {
   }
 };
 
-struct ReplaceNanBody {
+/// One line of an image whose voxels without a value take that of the next voxel on the line that
+/// has one, of two as near the lower one's: along x, then y, then z it is an image without holes,
+/// if one voxel has a value. Called once per line, as PrefilterLineBody is.
+struct FillHolesLineBody {
   VolumeView<float> image;
+  int axis;
+
   FREEFLOW_HD void operator()(int x, int y, int z) const {
-    float& v = image(x, y, z);
-    v = v == v ? v : 0.0f;
+    const int n = image.extent[axis];
+    const std::size_t stride = axis == 0   ? 1
+                               : axis == 1 ? image.extent.x
+                                           : std::size_t(image.extent.x) * image.extent.y;
+    float* c = image.data + image.offset(x, y, z);
+    int last = -1;  // the last voxel with a value
+    for (int k = 0; k < n; ++k) {
+      const float v = c[k * stride];
+      if (!is_finite(v)) continue;
+      for (int hole = last + 1; hole < k; ++hole)
+        c[hole * stride] = last >= 0 && 2 * hole <= last + k ? c[last * stride] : v;
+      last = k;
+    }
+    if (last < 0) return;
+    for (int hole = last + 1; hole < n; ++hole) c[hole * stride] = c[last * stride];
   }
 };
 

@@ -326,7 +326,7 @@ class Denoiser {
     reduce(ctx_, std::size_t(n), 1, ChangeMaxBody{{}, before.data(), band_.value.data()}, work,
            scalar.data());
     result_.max_change_mm = unit_ * scalar.to_host(ctx_)[0];
-    if (options_.keep_volume) keep_volume(before);
+    if (options_.keep_volume && options_.iterations > 0) keep_volume(before);
     table_.reset();
   }
 

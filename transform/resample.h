@@ -9,9 +9,9 @@
 namespace freeflow {
 
 /// Samples `moving` at transform(x) for every voxel x of `grid`. Voxels that fall outside (farther
-/// than half a voxel beyond the outermost centres, as in ITK) or touch NaN become `fill`. Throws
-/// InvalidArgument for memory of another device and for chains of more than Transform::most_links
-/// fields.
+/// than half a voxel beyond the outermost centres, as in ITK), or nearest to a missing one (NaN or
+/// infinite), become `fill`. Throws InvalidArgument for memory of another device and for chains of
+/// more than Transform::most_links fields.
 Volume<float> resample(Context& ctx, const Volume<float>& moving, const Transform& transform,
                        const Geometry& grid, Interpolation interpolation = Interpolation::linear,
                        float fill = 0);

@@ -183,6 +183,7 @@ TEST_P(NonlocalMeans, KnowsTheNoise) {
       const double s = r.noise_mm / side;
       EXPECT_NEAR(r.c2, std::max(15.0, 187.5 * s * s), 1e-9);
       EXPECT_EQ(r.c2 == 15, noise < 0.3);  // so nothing changes for a noise of 0.2
+      EXPECT_EQ(r.shift_mm, 0) << "no step, nothing to make up for";
     }
 }
 
