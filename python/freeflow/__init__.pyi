@@ -1,6 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from os import PathLike
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -82,6 +82,10 @@ class Transform:
     @property
     def affine_ras(self) -> npt.NDArray[np.float64]: ...
     def inverse(self) -> Transform: ...
+    @overload
+    def apply(self, image: list[Any] | tuple[Any, ...], like: ImageLike | None = None, *,
+              interpolation: Literal["linear", "cubic", "nearest", "vote"] | None = None, fill: float = 0.0) -> list[Image]: ...
+    @overload
     def apply(self, image: ImageLike, like: ImageLike | None = None, *,
               interpolation: Literal["linear", "cubic", "nearest", "vote"] | None = None, fill: float = 0.0) -> Image: ...
     def points(self, xyz: npt.ArrayLike, *, frame: Frame = "ras") -> npt.NDArray[np.float64]: ...

@@ -244,6 +244,18 @@ class Image:
         return self._grid(name), self._placement
 
 
+def is_list_of_images(given):
+    """Whether it is several images, arrays or paths, and not numbers in lists."""
+    return (
+        isinstance(given, (list, tuple))
+        and bool(given)
+        and all(
+            isinstance(g, (Image, str, os.PathLike)) or hasattr(g, "__array__") or hasattr(g, "__dlpack__") or bool(others.library_of(g))
+            for g in given
+        )
+    )
+
+
 def numbers_of(placement):
     """What a Placement is made of again."""
     space_code = getattr(placement, "space_code", 1)

@@ -7,7 +7,7 @@ import numpy as np
 
 from . import _arrays, _native, others
 from .context import Context
-from .image import Image, said_of_bare
+from .image import Image, is_list_of_images, said_of_bare
 from .transform import Transform
 
 
@@ -247,14 +247,7 @@ class Inputs:
 
 
 def _channels(given, name):
-    if (
-        isinstance(given, (list, tuple))
-        and given
-        and all(
-            isinstance(g, (Image, str, os.PathLike)) or hasattr(g, "__array__") or hasattr(g, "__dlpack__") or others.library_of(g)
-            for g in given
-        )
-    ):
+    if is_list_of_images(given):
         images = [Image.of(g, f"{name}[{c}]" if len(given) > 1 else name) for c, g in enumerate(given)]
     else:
         images = [Image.of(given, name)]

@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _arrays, _native, files
 from .context import Context, context_for
-from .image import Image, Placement, flipped, numbers_of, said_of_bare
+from .image import Image, Placement, flipped, is_list_of_images, numbers_of, said_of_bare
 
 
 def _rows(matrix):
@@ -178,24 +178,33 @@ class Transform:
         placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
         own = self._grids[0][1] if self._grids[0] else self._native.grid and self._native.grid.placement
         for sentence in said_of_bare([*placed, ("the transform", False, own)] if own else placed):
-            warnings.warn(sentence, stacklevel=3)
+            warnings.warn(sentence, stacklevel=4)
 
     def apply(self, image, like=None, *, interpolation=None, fill=0.0):
         """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the fixed image's of a
         registration, of its inverse the moving image's; else the grid of the transform's first field where no affine
-        precedes it; for an affine the image's own): result(x) = image(transform(x)), in one resampling.
+        precedes it; for an affine the image's own): result(x) = image(transform(x)), in one resampling. Of a list of
+        images, such as a series that Image.channels takes apart, a list.
 
         interpolation: "linear" (floats unless told otherwise), "cubic" or "nearest". Integers and bools are labels unless
             told "linear" or "cubic", which give float32: labels are never mixed and keep their type, by "nearest" or by
             "vote", the label with the largest share.
-        fill: of voxels that fall outside.
+        fill: of voxels that fall outside, or nearest to one without a value (NaN or infinite).
         """
-        image = Image.of(image, "image")
         like = None if like is None else Image.of(like, "like")
+        if not is_list_of_images(image):
+            return self._sampled(Image.of(image, "image"), like, interpolation, fill)
+        volumes = [Image.of(given, f"image[{c}]") for c, given in enumerate(image)]
+        sampled = []
+        for volume in volumes:
+            sampled.append(self._sampled(volume, like, interpolation, fill))
+        return sampled
+
+    def _sampled(self, image, like, interpolation, fill):
         self._warn_of_bare(image, like)
         array, _ = _arrays.without_infinities(image.array)
         if array is not image.array:
-            warnings.warn("image has infinite voxels, which count as outside", stacklevel=2)
+            warnings.warn("image has infinite voxels, which count as outside", stacklevel=3)
             image = Image._placed(array, image._placement, "image")
         if not isinstance(interpolation, str | None):
             raise ValueError(f"interpolation must be a word, 'linear', 'cubic', 'nearest' or 'vote', and is {interpolation!r}")
@@ -208,7 +217,7 @@ class Transform:
         if interpolation is None and _arrays.looks_like_labels(image.array):
             warnings.warn(
                 f"image looks like labels, which {by} interpolation mixes into others; give it as integers, or name the interpolation",
-                stacklevel=2,
+                stacklevel=3,
             )
         placed = self._placed(image, "image")
         grid, placement = placed._like(like, image)

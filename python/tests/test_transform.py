@@ -169,6 +169,19 @@ def test_apply_samples_the_image(order):
     assert (warped[outside] == -7).all()
 
 
+def test_a_series_is_carried_volume_by_volume():
+    volumes = [freeflow.Image(array, AFFINE) for array in (brain(1), labels(1), brain(0))]
+    carried = chain().apply(volumes, volumes[2], fill=3)
+    assert [v.array.dtype for v in carried] == [np.float32, labels(1).dtype, np.float32]
+    for one, volume in zip(carried, volumes):
+        alone = chain().apply(volume, volumes[2], fill=3)
+        assert np.array_equal(one.numpy(), alone.numpy()) and np.array_equal(one.affine_ras, AFFINE)
+    nested = brain(1).tolist()  # numbers in lists are one image still
+    assert isinstance(freeflow.Transform.identity().apply(nested), freeflow.Image)
+    with pytest.raises(ValueError, match=r"image\[1\] has 2 dimensions"):
+        chain().apply([brain(1), brain(1)[0]], volumes[2])
+
+
 @pytest.mark.parametrize("kind", [np.uint8, np.int16, np.int64, bool])
 def test_labels_keep_their_type_and_values(kind):
     given = labels(1).astype(kind)
