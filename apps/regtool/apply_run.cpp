@@ -53,8 +53,8 @@ bool same_steps(const HostChain& a, const HostChain& b) {
 std::vector<std::string> input_files(const ApplyOptions& o) {
   std::vector<std::string> files = o.inputs;
   files.push_back(o.reference);
-  for (const std::string& transform : o.transforms)
-    files.push_back(listed_transform(transform).path);
+  const std::vector<std::string> transforms = transform_files(o.transforms);
+  files.insert(files.end(), transforms.begin(), transforms.end());
   return files;
 }
 

@@ -84,6 +84,13 @@ ListedTransform listed_transform(const std::string& text) {
   return {text.substr(1, comma - 1), flag == "1"};
 }
 
+std::vector<std::string> transform_files(const std::vector<std::string>& listed) {
+  std::vector<std::string> files;
+  files.reserve(listed.size());
+  for (const std::string& text : listed) files.push_back(listed_transform(text).path);
+  return files;
+}
+
 HostChain read_chain(const std::vector<std::string>& files, const ChainImages& images,
                      std::vector<std::string>& warnings) {
   HostChain chain;

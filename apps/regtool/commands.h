@@ -43,6 +43,9 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
 /// Of "[FILE,1]", "[FILE,0]" or FILE. Throws InvalidArgument for another form.
 ListedTransform listed_transform(const std::string& text);
 
+/// The files alone, of what -t lists.
+std::vector<std::string> transform_files(const std::vector<std::string>& listed);
+
 /// What is known of the images that a chain lies between.
 struct ChainImages {
   std::optional<Geometry> reference, image;

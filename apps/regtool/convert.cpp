@@ -141,8 +141,8 @@ int regtool_convert(int argc, const char* const* argv) {
   std::vector<ListedTransform> listed;
   listed.reserve(o.inputs.size());
   for (const std::string& input : o.inputs) listed.push_back(listed_transform(input));
-  std::vector<std::string> protect{o.fixed, o.moving};
-  for (const ListedTransform& one : listed) protect.push_back(one.path);
+  std::vector<std::string> protect = transform_files(o.inputs);
+  protect.insert(protect.end(), {o.fixed, o.moving});
   if (o.bids.empty()) protect_inputs(o.output, protect, {""});
   const BidsSpaces spaces = o.bids.empty() ? BidsSpaces{} : parse_bids(o.bids);
   const std::string prefix = o.bids.empty() ? o.output : bids_prefix(o.output);

@@ -55,7 +55,7 @@ struct FieldCommand {
     require(!output.empty(), "name the output with -o OUT");
     require(needed == Grid::of_splines || !reference.empty(),
             "name the image whose grid to take with -r IMAGE");
-    std::vector<std::string> inputs = transforms;
+    std::vector<std::string> inputs = transform_files(transforms);
     inputs.insert(inputs.end(), {reference, moving});
     protect_inputs(output, inputs, {""});
     return true;

@@ -103,7 +103,7 @@ int regtool_measure(int argc, const char* const* argv) {
   po::variables_map found;
   if (!parse_regtool(argc, argv, summary, example, options, found)) return done;
   check(o);
-  std::vector<std::string> inputs = o.transforms;
+  std::vector<std::string> inputs = transform_files(o.transforms);
   inputs.insert(inputs.end(), {o.fixed_labels, o.moving_labels, o.fixed_points, o.moving_points,
                                o.fixed, o.moving, o.field, o.inverse, o.mask});
   if (!o.output.empty()) protect_inputs(o.output, inputs, {""});

@@ -72,8 +72,8 @@ void PointsOptions::validate() const {
   std::vector<std::string> inputs = images;
   inputs.push_back(input);
   inputs.push_back(fixed);
-  inputs.insert(inputs.end(), transforms.begin(), transforms.end());
   protect_inputs(output, inputs, {""});
+  protect_inputs(output, transform_files(transforms), {""});
 }
 
 /// From the numbers in the file to LPS millimetres, and from there to those that are written.
