@@ -227,10 +227,17 @@ void check_nrrd_axes(const std::string& path, const Fields& fields, std::size_t 
                          "; three axes of space are needed");
 }
 
-/// ITK 5.2 turns images of this space by half a turn.
+/// Of a space, whose words stand together, or apart by dashes or blanks.
+std::string letters_of(std::string space) {
+  std::erase_if(space, [](char c) { return c == '-' || c == ' '; });
+  return space;
+}
+
+/// ITK 5.2 turns images of these spaces by half a turn.
 void refuse_nrrd_space(const std::string& path, const Fields& fields) {
-  const std::string space = lower(field(fields, "space"));
-  if (space == "las" || space == "last" || space.starts_with("left-anterior-superior"))
+  const std::string space = lower(field(fields, "space")), word = letters_of(space);
+  if (word == "las" || word == "last" || word == "rast" ||
+      word.starts_with("leftanteriorsuperior") || word == "rightanteriorsuperiortime")
     fail_reading(path, "its space is " + space +
                            ", which ITK reads wrongly; save it as left-posterior-superior");
 }

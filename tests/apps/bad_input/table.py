@@ -238,7 +238,9 @@ IMAGES = [
         (nrrd(data_file="nowhere.raw"), "nowhere.raw"), (nrrd(b"", data_file="LIST"), "several files"), (nrrd(b"1234"), "1 of 1728"),
         (nrrd(encoding="gzip"), "damaged"), (nrrd(gzip.compress(voxels(blob())[:400]), encoding="gzip"), "100 of 1728"),
         (nrrd(space_directions="(2,0,0) (2,1,0) (0,0,2)"), "axes"), (nrrd(space_origin="(nan,0,0)"), "nrrd"),
-        (nrrd(space="left-anterior-superior"), "which ITK reads wrongly"), (nrrd(space="LAS"), "save it as left-posterior")))),
+        (nrrd(space="left-anterior-superior"), "which ITK reads wrongly"), (nrrd(space="LAS"), "save it as left-posterior"),
+        (nrrd(space="left anterior superior"), "which ITK reads wrongly"), (nrrd(space="RAST"), "its space is rast"),
+        (nrrd(space="right-anterior-superior-time"), "which ITK reads wrongly")))),
     ("x.dcm", b"x" * 200, "no known format"), ("x", nifti(), "no known format"), ("x.nii.bz2", nifti(), "no known format"),
 ]
 DAMAGED_IMAGES = [({name: data}, call, f"{name}|{words}")
