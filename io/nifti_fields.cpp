@@ -93,7 +93,9 @@ NiftiFields read_nifti_fields(ByteSource& source, const std::string& path) {
   read(0, bytes_of_1);
   for (const bool swapped : {false, true}) {
     if (begins_with_size(raw, bytes_of_1, swapped)) {
-      if (!has_magic(raw.data() + 344, '1') && has_extension(path, ".hdr"))
+      const bool two_files = has_extension(path, ".hdr") || has_extension(path, ".img") ||
+                             has_extension(path, ".img.gz");
+      if (!has_magic(raw.data() + 344, '1') && two_files)
         fail_reading(path,
                      "it is an Analyze file, which has no orientation; convert it to NIfTI-1");
       if (!has_magic(raw.data() + 344, '1')) break;

@@ -247,7 +247,9 @@ DAMAGED_IMAGES = [({name: data}, call, f"{name}|{words}")
                   for n, (name, data, words) in enumerate(IMAGES)
                   for call in [("ffdreg -f {} -m m.nii -o out_", "linreg -f f.nii -m {} -o out_", "nlmdenoise -i {} -o out_",
                                 "fluidreg -f f.nii -m {} -o out_")[n % 4]]]
+ANALYZE = {"an.img": nifti()[352:], "an.hdr": nifti()[:344] + bytes(4)}
 UNFIT_IMAGES = [
+    *((ANALYZE, f"regtool info {name}", f"{name}|it is an Analyze file") for name in ANALYZE),
     ({"one.nii": nifti(lambda x, y, z: 7)}, f"ffdreg -f {{}} -m m.nii -o out_ {QUICK}", "constant", 1),
     ({"one.nii": nifti(lambda x, y, z: 7)}, "linreg -f f.nii -m {} -o out_", "constant", 1),
     ({"one.nii": nifti(lambda x, y, z: 7)}, "nlmdenoise -i {} -o out_", "one.nii|7 alone"),
