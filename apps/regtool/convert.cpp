@@ -57,6 +57,18 @@ void invert_affines(HostTransform& transform, const std::string& path) {
   }
 }
 
+/// Of an inverse the file's fixed image is the moving one of --moving, and the other way round.
+std::string with_images_swapped(const std::string& sentence) {
+  const std::string name = "TransformContext::", fixed = name + "fixed", moving = name + "moving";
+  std::string swapped = sentence;
+  for (std::size_t at = 0; (at = swapped.find(name, at)) != std::string::npos; at += name.size())
+    if (swapped.compare(at, fixed.size(), fixed) == 0)
+      swapped.replace(at, fixed.size(), moving);
+    else if (swapped.compare(at, moving.size(), moving) == 0)
+      swapped.replace(at, moving.size(), fixed);
+  return swapped + " (of [FILE,1], whose two images change places)";
+}
+
 /// One of the chain as it was listed, behind what was read before.
 HostTransform read_listed(const std::vector<ListedTransform>& listed, std::size_t i,
                           const HostTransform& before, std::optional<TransformFormat> source,
@@ -67,8 +79,9 @@ HostTransform read_listed(const std::vector<ListedTransform>& listed, std::size_
     if (listed[i].inverse) invert_affines(one, listed[i].path);
     return one;
   } catch (const GridUnknown& e) {
-    if (listed.size() < 2) throw;
-    throw InvalidArgument(std::string(e.what()) +
+    const std::string lacks = listed[i].inverse ? with_images_swapped(e.what()) : e.what();
+    if (listed.size() < 2) throw InvalidArgument(lacks);
+    throw InvalidArgument(lacks +
                           "; of a chain --fixed is the image before any affine and --moving the "
                           "last file's: convert the others by themselves first");
   }

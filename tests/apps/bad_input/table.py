@@ -294,6 +294,8 @@ DAMAGED_TRANSFORMS = [
       if name not in ("6.mat",)),
     ({"away.nii": field(30, size=(40, 40, 40))}, f"{FFDREG} --init {{}}", "away.nii|overlap", 1),
     ({"one.nii": nifti(components=3, value=lambda x, y, z: (30, 0, 0))}, f"{FFDREG} --init {{}}", "one.nii|overlap enough", 1),
+    ({"fl.mat": b"1  0  0  0\n0  1  0  0\n0  0  1  0\n0  0  0  1\n"}, "regtool convert -t [{},1] --to itk -o out.txt --fixed f.nii",
+     "fl.mat|needs --moving"),
     ({"flat.txt": affine(numbers="1 0 0 0 1 0 0 0 1e-9 0 0 0")}, "regtool apply -i m.nii -r f.nii -o out.nii -t {}", "flat.txt"),
 ]
 POINTS = [({"p.csv": data}, "regtool points -i {} -t a.txt -o out.csv --direction fixed-to-moving", f"p.csv|{words}") for data, words in (
