@@ -1,6 +1,7 @@
 #include <freeflow/io/transforms/afni.h>
 
 #include <cmath>
+#include <fstream>
 #include <locale>
 #include <numbers>
 #include <sstream>
@@ -40,8 +41,19 @@ std::string between_afni_images(const std::string& path, const char* done) {
          "TransformContext::moving)";
 }
 
+/// Shifts, angles, scales and shears are twelve numbers a row, too, whose names stand above them.
+void refuse_parameters(const std::string& path) {
+  std::ifstream in(path);
+  for (std::string line; std::getline(in, line) && line.starts_with('#');)
+    if (line.find("x-shift") != std::string::npos)
+      fail_reading(path,
+                   "it holds shifts, angles and scales, not a matrix; let 3dAllineate "
+                   "-1Dmatrix_save write that");
+}
+
 HostTransform read_matrix(const std::string& path, const TransformContext& context) {
   const auto rows = read_number_rows(path);
+  refuse_parameters(path);
   std::vector<double> numbers;
   if (rows.size() == 1 || (rows.size() == 3 && rows.front().size() == 4))
     for (const auto& row : rows) numbers.insert(numbers.end(), row.begin(), row.end());

@@ -297,6 +297,8 @@ DAMAGED_TRANSFORMS = [
     ({"fl.mat": b"1  0  0  0\n0  1  0  0\n0  0  1  0\n0  0  0  1\n"}, "regtool convert -t [{},1] --to itk -o out.txt --fixed f.nii",
      "fl.mat|needs --moving"),
     ({"flat.txt": affine(numbers="1 0 0 0 1 0 0 0 1e-9 0 0 0")}, "regtool apply -i m.nii -r f.nii -o out.nii -t {}", "flat.txt"),
+    ({"p.aff12.1D": b"# 3dAllineate parameters:\n#  x-shift   y-shift  \n .5 -.3 1.2 .1 .2 -.3 1 1 1 0 0 0\n"},
+     "regtool apply -i m.nii -r f.nii -o out.nii -t {}", "p.aff12.1D|not a matrix"),
 ]
 POINTS = [({"p.csv": data}, "regtool points -i {} -t a.txt -o out.csv --direction fixed-to-moving", f"p.csv|{words}") for data, words in (
     (b"x,y,z\n", "no point"), (b"1,2\n3,4\n", "line 1"), (b"x,y\n1,2\n", "names of columns"), (b"1,2,3\n4,x,6\n", "line 2"), (b"1,2,3\nnan,1,1\n", "line 2"),
