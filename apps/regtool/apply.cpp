@@ -123,19 +123,27 @@ bool parse(int argc, const char* const* argv, ApplyOptions& o, po::variables_map
   return parse_regtool(argc, argv, summary, example, options, found);
 }
 
+/// The same however it is spelled, where there is one to be found.
+std::filesystem::path place_of(const std::string& output) {
+  std::error_code error;
+  const std::filesystem::path place =
+      std::filesystem::weakly_canonical(std::filesystem::absolute(output, error), error);
+  return error ? std::filesystem::path(output) : place;
+}
+
 void validate_files(ApplyOptions& o) {
   require(!o.inputs.empty(), "name the images with -i IMAGE");
   require(!o.reference.empty(), "name the image whose grid to resample onto with -r IMAGE");
+  require(std::ranges::find(o.outputs, "") == o.outputs.end(), "name the output with -o OUT");
   if (o.bids) o.outputs = bids_outputs(o);
   require(o.outputs.size() == o.inputs.size(), "-o names " + std::to_string(o.outputs.size()) +
                                                    " files for " + std::to_string(o.inputs.size()) +
                                                    " inputs; name one for each");
-  std::set<std::filesystem::path> places;  // however they are spelled
+  std::set<std::filesystem::path> places;
   for (const std::string& output : o.outputs) {
     protect_inputs(output, input_files(o), {""});
-    require(
-        places.insert(std::filesystem::weakly_canonical(std::filesystem::absolute(output))).second,
-        "-o names '" + output + "' twice; name an output for each input");
+    require(places.insert(place_of(output)).second,
+            "-o names '" + output + "' twice; name an output for each input");
   }
 }
 

@@ -365,6 +365,7 @@ TEST_F(Regtool, ConvertsThereAndBack) {
 TEST_F(Regtool, RefusesUnusableCalls) {
   const std::string apply = regtool + " apply -r f.nii.gz -o out.nii.gz ";
   expect_refusal(run(apply), "-i");
+  expect_refusal(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o ''"), "with -o OUT");
   expect_refusal(run(apply + "-i m.nii.gz f.nii.gz"), "one for each");
   expect_refusal(run(apply + "-i missing.nii.gz"), "missing.nii.gz");
   expect_refusal(run(apply + "-i m.nii.gz -t missing.mat"), "missing.mat");

@@ -168,7 +168,7 @@ NO_FILES = [
     ({}, f"ffdreg -f f.nii -m m.nii -o /proc/out_ {QUICK}", "'/proc'"),
     ({"out_report.json": folder}, FFDREG, "out_report.json|folder"),
     ({"out_Warped.nii.gz": fifo}, FFDREG, "out_Warped.nii.gz|no regular file"),
-    ({"out.nii": link_to("/dev/null")}, APPLY, "out.nii|no regular file"),
+    *(({"out.nii": link_to(there)}, APPLY, "out.nii|no regular file") for there in ("/dev/null", "/dev/stdout")),
     ({"out_report.json": b"levels = 1\n"}, f"{FFDREG} --config {{}}", "out_report.json|also an input"),
     ({"out_report.json": b"patch = 3\n"}, f"{DENOISE} --config {{}}", "out_report.json|also an input"),
     ({"out_Warped.nii.gz": nifti(gz=True)}, f"ffdreg -f f.nii -m {{}} -o out_ {QUICK}", "also an input"),
