@@ -165,9 +165,9 @@ ApplyOptions options_of(const ApplyOptions& all, const TableRow& row) {
   o.outputs = {path(row.cells.at("output"))};
   for (const std::string& column : transform_columns) {
     if (!row.cells.contains(column)) continue;
-    const std::string &cell = row.cells.at(column), file = listed_transform(cell).path;
-    o.transforms.push_back(path(file));
-    if (cell != file) o.transforms.back().insert(0, 1, '[').append(",1]");
+    const ListedTransform listed = listed_transform(row.cells.at(column));
+    o.transforms.push_back(path(listed.path));
+    if (listed.inverse) o.transforms.back().insert(0, 1, '[').append(",1]");
   }
   validate_files(o);
   return o;

@@ -220,7 +220,7 @@ TEST_F(Cohort, ApplyTakesATableToo) {
   std::string rows =
       "input\treference\toutput\ttransform\ttransform2\n"
       "m1.nii.gz\tf.nii.gz\t../out/there.nii.gz\t../warp/a_1Warp.nii.gz\t"
-      "../warp/a_0GenericAffine.mat\n"
+      "[../warp/a_0GenericAffine.mat,0]\n"
       "f.nii.gz\tm1.nii.gz\t../out/back.nii.gz\t[../warp/a_0GenericAffine.mat,1]\t"
       "../warp/a_1InverseWarp.nii.gz\n"
       "none.nii.gz\tm1.nii.gz\t../out/none.nii.gz\t../warp/a_0GenericAffine.mat\t\n";
