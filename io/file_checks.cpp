@@ -48,9 +48,20 @@ bool has_extension(const std::string& path, const std::string& extension) {
 
 namespace {
 
+/// As niftilib, by which ITK reads them, takes none of NIfTI's: .Nii, .nii.GZ.
+bool is_of_mixed_case(const std::string& path, std::size_t ending) {
+  const auto begin = path.end() - std::ptrdiff_t(ending);
+  const auto is = [](int (*of_case)(int)) {
+    return [of_case](unsigned char c) { return of_case(c) != 0; };
+  };
+  return std::any_of(begin, path.end(), is(std::islower)) &&
+         std::any_of(begin, path.end(), is(std::isupper));
+}
+
 std::optional<FileFormat> format_of(const std::string& path) {
-  for (const char* extension : {".nii", ".nii.gz", ".hdr", ".img", ".img.gz"})
-    if (has_extension(path, extension)) return FileFormat::nifti;
+  for (const std::string extension : {".nii", ".nii.gz", ".hdr", ".img", ".img.gz"})
+    if (has_extension(path, extension) && !is_of_mixed_case(path, extension.size()))
+      return FileFormat::nifti;
   for (const char* extension : {".mha", ".mhd"})
     if (has_extension(path, extension)) return FileFormat::metaimage;
   for (const char* extension : {".nrrd", ".nhdr"})
@@ -74,8 +85,10 @@ FileFormat format_to_read(const std::string& path) {
 }
 
 FileFormat format_to_write(const std::string& path) {
-  if (has_extension(path, ".nii") || has_extension(path, ".nii.gz")) return FileFormat::nifti;
-  if (has_extension(path, ".mha")) return FileFormat::metaimage;
+  for (const std::string extension : {".nii", ".nii.gz"})
+    if (has_extension(path, extension) && !is_of_mixed_case(path, extension.size()))
+      return FileFormat::nifti;
+  if (path.ends_with(".mha")) return FileFormat::metaimage;  // MetaIO writes small letters alone
   if (has_extension(path, ".nrrd")) return FileFormat::nrrd;
   if (has_extension(path, ".mgz") || has_extension(path, ".mgh")) return FileFormat::mgh;
   fail_writing(path,

@@ -109,7 +109,8 @@ CALLS = [
              ("--threads=-2", "--threads"), ("--device cuda:99", "cuda"), ("--nonsense", "nonsense"), ("stray", "--help"), ("--bids", "--bids"),
              ("--threads=%value%", "'%value%'")),
     *options("regtool apply -i m.nii -r f.nii -t a.txt", ("-o out.xyz", "out.xyz"), ("-o out", "out"), ("-o m.nii", "also an input"),
-             ("-o a.txt", "also an input"), ("-o out.mhd", "out.mhd")),
+             ("-o a.txt", "also an input"), ("-o out.mhd", "out.mhd"), ("-o out.Nii", "out.Nii"), ("-o out.nii.GZ", "out.nii.GZ"),
+             ("-o out.MHA", "use .nii, .nii.gz, .mha")),
     *options("regtool points", ("", "-i IN.csv"), ("-i points.csv", "-o OUT"), ("-i points.csv -o out.csv", "--direction"),
              ("-i points.csv -o out.csv --direction up", "--direction 'up'"), ("-i points.csv -o out.ply --direction fixed-to-moving", "out.ply"),
              ("-i points.csv -o out.csv --direction fixed-to-moving --frame mm", "--frame 'mm'"),
@@ -242,6 +243,7 @@ IMAGES = [
         (nrrd(space="left anterior superior"), "which ITK reads wrongly"), (nrrd(space="RAST"), "its space is rast"),
         (nrrd(space="right-anterior-superior-time"), "which ITK reads wrongly")))),
     ("x.dcm", b"x" * 200, "no known format"), ("x", nifti(), "no known format"), ("x.nii.bz2", nifti(), "no known format"),
+    ("x.Nii", nifti(), "no known format"), ("x.NII.gz", nifti(gz=True), "no known format"),
 ]
 DAMAGED_IMAGES = [({name: data}, call, f"{name}|{words}")
                   for n, (name, data, words) in enumerate(IMAGES)
