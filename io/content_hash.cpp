@@ -42,8 +42,8 @@ std::vector<std::string> others_of_image(const std::string& path) {
   for (const std::string named : {".hdr", ".img.gz", ".img"}) {
     if (!has_extension(path, named)) continue;
     const std::string stem = path.substr(0, path.size() - named.size());
-    for (const std::string other : {".hdr", ".img", ".img.gz"})
-      if (other != named && fs::exists(stem + other)) others.push_back(stem + other);
+    for (const std::string other : {".hdr", ".img", ".img.gz", ".HDR", ".IMG", ".IMG.GZ"})
+      if (stem + other != path && fs::exists(stem + other)) others.push_back(stem + other);
     return others;
   }
   if (!has_extension(path, ".mhd") && !has_extension(path, ".nhdr")) return others;

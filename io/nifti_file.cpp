@@ -1,6 +1,7 @@
 #include <freeflow/io/nifti_file.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <future>
@@ -40,16 +41,17 @@ StoredType stored_type_of(const std::string& path, int datatype) {
   }
 }
 
-/// The two files of an .hdr/.img pair share a stem.
+/// The two files of an .hdr/.img pair share a stem, and capitals.
 void name_files(NiftiHeader& header) {
   header.header_path = header.data_path = header.path;
   for (const std::string extension : {".hdr", ".img", ".img.gz"}) {
     if (!has_extension(header.path, extension)) continue;
     const std::string stem = header.path.substr(0, header.path.size() - extension.size());
-    header.header_path = stem + ".hdr";
-    header.data_path = stem + ".img";
-    if (!std::filesystem::exists(header.data_path) && std::filesystem::exists(stem + ".img.gz"))
-      header.data_path = stem + ".img.gz";
+    const bool capitals = std::isupper(static_cast<unsigned char>(header.path.back())) != 0;
+    const std::string data = stem + (capitals ? ".IMG" : ".img"), gz = capitals ? ".GZ" : ".gz";
+    header.header_path = stem + (capitals ? ".HDR" : ".hdr");
+    const bool compressed = !std::filesystem::exists(data) && std::filesystem::exists(data + gz);
+    header.data_path = compressed ? data + gz : data;
     return;
   }
 }

@@ -29,6 +29,9 @@ TEST(ContentHash, ChangesWithEitherFileOfAnImage) {
     changes_with(data, header);
     changes_with(header, data);
   }
+  write_bytes(folder / "E.IMG", "voxels");
+  changes_with("E.IMG", "E.HDR");
+  changes_with("E.HDR", "E.IMG");
   write_bytes(folder / "damaged.mhd", "no header");
   EXPECT_EQ(content_hash(folder / "damaged.mhd").substr(0, 2), "9-");
 }

@@ -183,6 +183,10 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
   EXPECT_EQ(read_image(folder / "pair.img").voxels.size(), 8u);
   std::filesystem::remove(folder / "pair.img");
   expect_io_error([&] { read_image(folder / "pair.hdr"); }, {"pair.img': there is no such file"});
+  write_bytes(folder / "PAIR.HDR", header);
+  write_bytes(folder / "PAIR.IMG", "abcdefgh");
+  for (const std::string name : {"PAIR.HDR", "PAIR.IMG"})
+    EXPECT_EQ(read_image(folder / name).voxels[7], 104) << name;
 
   write_bytes(folder / "other.mhd",
               "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 2 3\nElementType "
