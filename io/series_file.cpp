@@ -126,10 +126,15 @@ std::unique_ptr<SeriesReader::Source> open_other(const std::string& path, FileFo
   return std::make_unique<HeldSource>(std::move(image));
 }
 
+/// Colours of NIfTI are bytes; any other are vectors there.
+bool are_nifti_colours(const SeriesLayout& layout) {
+  return layout.colours && layout.stored_type == StoredType::uint8;
+}
+
 class NiftiSink : public SeriesWriter::Sink {
  public:
   NiftiSink(const std::string& path, const SeriesLayout& layout, const Compression& compression)
-      : channels_(layout.colours ? layout.components : 1),
+      : channels_(are_nifti_colours(layout) ? layout.components : 1),
         writer_(path, layout.geometry, header_of(layout), compression) {}
 
   void write(const std::vector<unsigned char>& planes) override {
@@ -143,21 +148,22 @@ class NiftiSink : public SeriesWriter::Sink {
  private:
   static NiftiLayout header_of(const SeriesLayout& layout) {
     constexpr int vectors = 1007;
+    const bool colours = are_nifti_colours(layout);
     NiftiLayout header;
     if (layout.nifti) {
       header = *layout.nifti;
     } else {
-      if (layout.components > 1 && !layout.colours) header.intent_code = vectors;
+      if (layout.components > 1 && !colours) header.intent_code = vectors;
       if (layout.volumes > 1) {
         header.step[0] = float(layout.step);
         header.units = in_mm | in_seconds;
       }
     }
     header.stored_type = layout.stored_type;
-    header.colour_channels = layout.colours ? layout.components : 1;
+    header.colour_channels = colours ? layout.components : 1;
     header.slope = layout.slope;
     header.intercept = layout.intercept;
-    header.size = {layout.volumes, layout.colours ? 1 : layout.components, 1, 1};
+    header.size = {layout.volumes, colours ? 1 : layout.components, 1, 1};
     header.dimensions = header.size[1] > 1 ? 5 : header.size[0] > 1 ? 4 : 3;
     return header;
   }
@@ -239,7 +245,7 @@ SeriesWriter::SeriesWriter(const std::string& path, const SeriesLayout& layout,
                            const Compression& compression) {
   const FileFormat format = format_to_write(path);
   const bool apart = layout.planes_at_once == 1;  // components are the slowest, as NIfTI has them
-  const bool wants_apart = format == FileFormat::nifti && !layout.colours;
+  const bool wants_apart = format == FileFormat::nifti && !are_nifti_colours(layout);
   if (layout.volumes > 1 && layout.components > 1 && apart != wants_apart)
     fail_writing(path,
                  "vectors in several volumes stay in their format; name an output of the "

@@ -201,6 +201,30 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
   EXPECT_EQ(read_image(folder / "third.nhdr").voxels[7], 104);
 }
 
+TEST(ImageFile, ColoursThatAreNoBytesAreVectorsInNifti) {
+  const TemporaryFolder folder;
+  const std::string values = bytes_of_values<std::uint16_t>(
+      {1, 2, 300, 4, 500, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 240});
+  write_bytes(folder / "c.nrrd",
+              "NRRD0004\ntype: ushort\nendian: little\ndimension: 4\nsizes: 3 2 2 2\nencoding: "
+              "raw\nspace: LPS\nspace directions: none (1,0,0) (0,1,0) (0,0,1)\nspace origin: "
+              "(0,0,0)\nkinds: RGB-color domain domain domain\n\n" +
+                  values);
+  SeriesReader reader(folder / "c.nrrd");
+  SeriesWriter writer(folder / "c.nii", reader.layout());
+  writer.write(reader.read());
+  writer.close();
+  const SeriesLayout layout = SeriesReader(folder / "c.nii").layout();
+  EXPECT_EQ(layout.components, 3);
+  EXPECT_EQ(layout.stored_type, StoredType::uint16);
+  const std::string written = read_bytes(folder / "c.nii").substr(352);
+  ASSERT_EQ(written.size(), values.size());
+  for (std::size_t voxel = 0; voxel < 8; ++voxel)
+    for (std::size_t channel = 0; channel < 3; ++channel)
+      EXPECT_EQ(written.substr(2 * (channel * 8 + voxel), 2),
+                values.substr(2 * (3 * voxel + channel), 2));
+}
+
 TEST(ImageFile, ALabelThatIsNoIntegerIsNamedAsItIs) {
   const TemporaryFolder folder;
   Geometry g;
