@@ -96,9 +96,10 @@ void require_usable(const std::string& path, const HostTransform& transform) {
   }
 }
 
+/// Comments name folders, in any language.
 bool is_text(const std::string& bytes) {
   return std::all_of(bytes.begin(), bytes.end(),
-                     [](unsigned char c) { return (c >= ' ' && c < 127) || (c >= 9 && c <= 13); });
+                     [](unsigned char c) { return (c >= ' ' && c != 127) || (c >= 9 && c <= 13); });
 }
 
 }  // namespace

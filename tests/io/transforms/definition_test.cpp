@@ -314,6 +314,8 @@ TEST(Detect, SaysNothingWhereNothingDecides) {
                   {"elastix", "transformix -def all"});
   write_bytes(folder / "m.txt", "# command_history: transformcalc\n" + matrix);
   EXPECT_EQ(detect(folder / "m.txt"), TransformFormat::mrtrix);
+  write_bytes(folder / "j.txt", "# command_history: mrregister /home/jürgen/a.nii\n" + matrix);
+  EXPECT_EQ(detect(folder / "j.txt"), TransformFormat::mrtrix) << "folders of any language";
   write_bytes(folder / "a.mat", matrix);
   EXPECT_EQ(detect(folder / "a.mat"), TransformFormat::fsl);
   write_affine(folder / "b.mat", some_affine(), {0, 0, 0});
