@@ -170,6 +170,10 @@ NrrdNotes notes_of(itk::ImageIOBase& io) {
     if (std::string text; !key.starts_with("NRRD_") && !key.starts_with("ITK_") &&
                           itk::ExposeMetaData(keys, key, text))
       notes.texts.emplace(key, text);
+  // What names no frame is in the axes of the file's space, of which ITK makes LPS.
+  const bool in_axes = notes.measurement_frame.empty() && (notes.tensors || notes.has_gradients());
+  if (in_axes && is_nrrd_in_ras(io.GetFileName()))
+    notes.measurement_frame = {{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}};
   return notes;
 }
 

@@ -260,9 +260,8 @@ bool next_nrrd_line(std::istream& in, const std::string& path, std::string& line
   return true;
 }
 
-DeclaredData declared_by_nrrd(const std::string& path) {
-  require_room_in_teem(path, path.size(), "it lies at a path");
-  std::ifstream in(path, std::ios::binary);
+/// Up to the voxels.
+Fields nrrd_fields(std::istream& in, const std::string& path) {
   std::string line;
   if (!next_nrrd_line(in, path, line) || !line.starts_with("NRRD000"))
     fail_reading(path, "it is not an NRRD file");
@@ -271,6 +270,13 @@ DeclaredData declared_by_nrrd(const std::string& path) {
     if (const auto colon = line.find(": "); colon != std::string::npos && line[0] != '#')
       fields[lower(line.substr(0, colon))] = trimmed(line.substr(colon + 2));
   }
+  return fields;
+}
+
+DeclaredData declared_by_nrrd(const std::string& path) {
+  require_room_in_teem(path, path.size(), "it lies at a path");
+  std::ifstream in(path, std::ios::binary);
+  const Fields fields = nrrd_fields(in, path);
   const std::string encoding = lower(field(fields, "encoding"));
   if (encoding != "raw" && encoding != "gzip" && encoding != "gz")
     fail_reading(path, "its encoding '" + encoding + "' is not supported; save it as raw or gzip");
@@ -335,6 +341,12 @@ DeclaredData declared_by(const std::string& path, FileFormat format) {
 }
 
 }  // namespace
+
+bool is_nrrd_in_ras(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  const std::string word = letters_of(lower(field(nrrd_fields(in, path), "space")));
+  return word == "ras" || word == "rightanteriorsuperior";
+}
 
 std::string raw_data_file(const std::string& path, FileFormat format) {
   return declared_by(path, format).file;

@@ -18,4 +18,7 @@ std::uint64_t check_raw_data(const std::string& path, FileFormat format);
 /// check_raw_data does for headers.
 std::string raw_data_file(const std::string& path, FileFormat format);
 
+/// Whether the space that a NRRD's header names is right-anterior-superior. Throws IoError.
+bool is_nrrd_in_ras(const std::string& path);
+
 }  // namespace freeflow

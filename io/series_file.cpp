@@ -213,9 +213,7 @@ class HeldSink : public SeriesWriter::Sink {
 }  // namespace
 
 bool SeriesLayout::keeps_gradients(const std::string& path) const {
-  const auto is_gradient = [](const auto& text) { return text.first.starts_with("DWMRI_"); };
-  return !nrrd || std::ranges::none_of(nrrd->texts, is_gradient) ||
-         format_to_write(path) == FileFormat::nrrd;
+  return !nrrd || !nrrd->has_gradients() || format_to_write(path) == FileFormat::nrrd;
 }
 
 SeriesReader::SeriesReader(const std::string& path) {

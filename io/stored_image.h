@@ -1,6 +1,7 @@
 // Private to io: what readers and writers of whole images exchange (other_formats.h).
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <map>
@@ -18,6 +19,11 @@ struct NrrdNotes {
   std::map<std::string, std::string> texts;  ///< key:=value, as the gradients of diffusion
   std::vector<std::vector<double>> measurement_frame;  ///< which those are in
   bool tensors = false;                                ///< six values are a symmetric matrix
+
+  bool has_gradients() const {
+    return std::ranges::any_of(texts,
+                               [](const auto& text) { return text.first.starts_with("DWMRI_"); });
+  }
 };
 
 struct StoredImage {

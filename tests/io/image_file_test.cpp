@@ -171,6 +171,27 @@ TEST(ImageFile, ANrrdOfTensorsStaysOne) {
       << header.substr(0, 400);
 }
 
+TEST(ImageFile, WhatANrrdInRasGivesInItsAxesIsSaidToBeInThem) {
+  const TemporaryFolder folder;
+  const std::string grid =
+      "sizes: 6 2 2 2\nencoding: raw\nspace: right-anterior-superior\nspace directions: none "
+      "(1,0,0) (0,1,0) (0,0,1)\nspace origin: (0,0,0)\n";
+  for (const std::string last :
+       {"kinds: 3D-symmetric-matrix domain domain domain\n",
+        "kinds: vector domain domain domain\nDWMRI_gradient_0000:=1 0 1\n"}) {
+    write_bytes(folder / "t.nrrd", "NRRD0005\ntype: uchar\ndimension: 4\n" + grid + last + "\n" +
+                                       std::string(48, 'a'));
+    SeriesReader reader(folder / "t.nrrd");
+    SeriesWriter writer(folder / "u.nrrd", reader.layout());
+    writer.write(reader.read());
+    writer.close();
+    const std::string header = read_bytes(folder / "u.nrrd").substr(0, 700);
+    EXPECT_NE(header.find("space: left-posterior-superior"), std::string::npos) << header;
+    EXPECT_NE(header.find("measurement frame: (-1,0,0) (0,-1,0) (0,0,1)"), std::string::npos)
+        << header;
+  }
+}
+
 TEST(ImageFile, HeaderAndDataInTwoFiles) {
   const TemporaryFolder folder;
   std::string header = nifti_header({2, 2, 2}, 2, 8).substr(0, 348);
