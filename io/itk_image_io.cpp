@@ -161,6 +161,7 @@ NrrdNotes notes_of(itk::ImageIOBase& io) {
   const itk::MetaDataDictionary& keys = io.GetMetaDataDictionary();
   NrrdNotes notes;
   notes.tensors = io.GetPixelType() == itk::ImageIOBase::IOPixelType::SYMMETRICSECONDRANKTENSOR;
+  notes.volumes = nrrd_lists_images(io.GetFileName());
   itk::ExposeMetaData(keys, measurement_frame, notes.measurement_frame);
   const auto is_of_space = [](const std::vector<double>& row) { return row.size() == 3; };
   if (notes.measurement_frame.size() != 3 ||

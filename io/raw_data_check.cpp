@@ -348,6 +348,14 @@ bool is_nrrd_in_ras(const std::string& path) {
   return word == "ras" || word == "rightanteriorsuperior";
 }
 
+bool nrrd_lists_images(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::istringstream kinds(lower(field(nrrd_fields(in, path), "kinds")));
+  for (std::string kind; kinds >> kind;)
+    if (kind == "list") return true;
+  return false;
+}
+
 std::string raw_data_file(const std::string& path, FileFormat format) {
   return declared_by(path, format).file;
 }

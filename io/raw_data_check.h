@@ -21,4 +21,7 @@ std::string raw_data_file(const std::string& path, FileFormat format);
 /// Whether the space that a NRRD's header names is right-anterior-superior. Throws IoError.
 bool is_nrrd_in_ras(const std::string& path);
 
+/// Whether one of its axes counts images, as of diffusion. Throws IoError.
+bool nrrd_lists_images(const std::string& path);
+
 }  // namespace freeflow

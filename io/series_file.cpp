@@ -149,11 +149,12 @@ class NiftiSink : public SeriesWriter::Sink {
   static NiftiLayout header_of(const SeriesLayout& layout) {
     constexpr int vectors = 1007;
     const bool colours = are_nifti_colours(layout);
+    const bool volumes = layout.volumes == 1 && layout.nrrd && layout.nrrd->volumes;
     NiftiLayout header;
     if (layout.nifti) {
       header = *layout.nifti;
     } else {
-      if (layout.components > 1 && !colours) header.intent_code = vectors;
+      if (layout.components > 1 && !colours && !volumes) header.intent_code = vectors;
       if (layout.volumes > 1) {
         header.step[0] = float(layout.step);
         header.units = in_mm | in_seconds;
@@ -164,6 +165,7 @@ class NiftiSink : public SeriesWriter::Sink {
     header.slope = layout.slope;
     header.intercept = layout.intercept;
     header.size = {layout.volumes, colours ? 1 : layout.components, 1, 1};
+    if (volumes) std::swap(header.size[0], header.size[1]);
     header.dimensions = header.size[1] > 1 ? 5 : header.size[0] > 1 ? 4 : 3;
     return header;
   }

@@ -18,6 +18,7 @@ namespace freeflow {
 struct NrrdNotes {
   std::map<std::string, std::string> texts;  ///< key:=value, as the gradients of diffusion
   std::vector<std::vector<double>> measurement_frame;  ///< which those are in
+  bool volumes = false;                                ///< values of a voxel are of as many images
   bool tensors = false;                                ///< six values are a symmetric matrix
 
   bool has_gradients() const {

@@ -292,6 +292,25 @@ TEST(ImageFile, ExtensionsInCapitals) {
   EXPECT_EQ(read_image(folder / "LOUD.NII").voxels.size(), 8u);
 }
 
+TEST(ImageFile, ANrrdsListOfImagesIsASeriesInNifti) {
+  const TemporaryFolder folder;
+  const std::string head =
+      "NRRD0004\ntype: uchar\ndimension: 4\nsizes: 3 2 2 2\nencoding: raw\nspace: LPS\nspace "
+      "directions: none (1,0,0) (0,1,0) (0,0,1)\nspace origin: (0,0,0)\nkinds: ";
+  for (const std::string kind : {"list", "vector"}) {
+    write_bytes(folder / "d.nrrd",
+                head + kind + " domain domain domain\n\n" + "abcdefghijklmnopqrstuvwx");
+    SeriesReader reader(folder / "d.nrrd");
+    SeriesWriter writer(folder / "d.nii", reader.layout());
+    writer.write(reader.read());
+    writer.close();
+    const SeriesLayout layout = SeriesReader(folder / "d.nii").layout();
+    EXPECT_EQ(layout.volumes, kind == "list" ? 3 : 1);
+    EXPECT_EQ(layout.components, kind == "list" ? 1 : 3);
+    EXPECT_EQ(read_bytes(folder / "d.nii").substr(352), "adgjmpsvbehknqtwcfilorux");
+  }
+}
+
 TEST(ImageFile, ToVolumeCopiesToTheDevice) {
   HostImage image;
   image.geometry = oblique_grid({2, 2, 2});
