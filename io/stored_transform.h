@@ -17,4 +17,12 @@ inline bool is_spline(const StoredTransform& transform) {
          transform.type == "BSplineTransform_float_3_3";
 }
 
+/// Of ITK's classes that smooth what is added to them as well, as SimpleITK's do that was told to:
+/// their numbers are the same. 3D Slicer's InverseDisplacementFieldTransform is none.
+inline bool is_displacement_field(const StoredTransform& transform) {
+  for (const char* smoothing : {"", "GaussianSmoothingOnUpdate", "BSplineSmoothingOnUpdate"})
+    if (transform.type.starts_with(std::string(smoothing) + "DisplacementField")) return true;
+  return false;
+}
+
 }  // namespace freeflow

@@ -51,7 +51,7 @@ void check_transform_numbers(const std::string& path, const StoredTransform& tra
     if (!std::isfinite(v))
       fail_reading(path, "its " + transform.type + " has a fixed parameter that is not finite");
   const bool spline = is_spline(transform);
-  if (!spline && !transform.type.starts_with("DisplacementField")) return;
+  if (!spline && !is_displacement_field(transform)) return;
   const std::string what = spline ? "its B-spline " : "its displacement field ";
   if (fixed.size() != 18)
     fail_reading(path,
@@ -88,7 +88,7 @@ std::vector<StoredTransform> read_matlab_transforms(const std::string& path, std
     std::string name(std::size_t(name_bytes), '\0');
     in.read(name.data(), name_bytes);
     name.resize(std::min(name.find('\0'), name.size()));
-    if (name.starts_with("DisplacementField"))
+    if (is_displacement_field({name, {}, {}}))
       fail_reading(path, "it holds a displacement field; write that as .nii.gz or .h5");
     const std::uint64_t count = std::uint64_t(rows) * std::uint64_t(columns);
     position += sizeof head + std::uint64_t(name_bytes) + count * (type == 0 ? 8 : 4);

@@ -28,7 +28,6 @@ bool is_composite(const StoredTransform& t) { return t.type.starts_with("Composi
 bool is_identity(const StoredTransform& t) {
   return t.type.starts_with("IdentityTransform") && t.type.ends_with("_3_3");
 }
-bool is_field(const StoredTransform& t) { return t.type.starts_with("DisplacementField"); }
 
 /// In double until the last step, so that a field that was written by write_hdf5 has its own bits.
 HostField field_of(const std::string& path, const StoredTransform& stored,
@@ -151,7 +150,7 @@ HostTransform chain_of(const std::string& path, std::vector<StoredTransform> tra
   HostTransform chain;
   try {
     for (const StoredTransform& one : transforms)
-      if (is_field(one))
+      if (is_displacement_field(one))
         chain.steps.emplace_back(field_of(path, one, chain.warnings));
       else if (is_identity(one))
         chain.steps.emplace_back(Eigen::Affine3d::Identity());
@@ -173,7 +172,7 @@ void write_hdf5(const std::string& path, const HostTransform& transform) {
     parts.push_back(std::visit([](const auto& one) { return stored(one); }, step));
   if (parts.empty()) parts.push_back(stored(Eigen::Affine3d::Identity()));
   std::reverse(parts.begin(), parts.end());
-  if (parts.size() > 1 || is_field(parts.front()))
+  if (parts.size() > 1 || is_displacement_field(parts.front()))
     parts.insert(parts.begin(), {"CompositeTransform_double_3_3", {}, {}});
   write_stored_transforms(path, parts);
 }

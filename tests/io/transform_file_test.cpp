@@ -140,11 +140,26 @@ TEST(TransformFile, CompositeAppliesItsLastTransformFirst) {
 
 /// A field of 2x2x2 voxels of 1, 2 and 3 mm with its first voxel at (10, 20, 30); every vector is
 /// (0.5, -1, 6) mm.
-std::string text_field() {
+std::string text_field(const std::string& kind = "DisplacementFieldTransform") {
   std::string vectors;
   for (int voxel = 0; voxel < 8; ++voxel) vectors += "0.5 -1 6 ";
-  return text_transform("DisplacementFieldTransform_double_3_3", vectors,
-                        "2 2 2 10 20 30 1 2 3 1 0 0 0 1 0 0 0 1");
+  return text_transform(kind + "_double_3_3", vectors, "2 2 2 10 20 30 1 2 3 1 0 0 0 1 0 0 0 1");
+}
+
+TEST(TransformFile, FieldsThatItkSmoothsAsTheyGrowAreFields) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "plain.tfm", text_head + text_field());
+  const HostTransform plain = read_transform_chain(folder / "plain.tfm", {});
+  for (const std::string smoothing : {"GaussianSmoothingOnUpdate", "BSplineSmoothingOnUpdate"}) {
+    write_bytes(folder / "u.tfm", text_head + text_field(smoothing + "DisplacementFieldTransform"));
+    const HostTransform field = read_transform_chain(folder / "u.tfm", {});
+    ASSERT_EQ(field.steps.size(), 1u);
+    EXPECT_EQ(std::get<HostField>(field.steps[0]).planes,
+              std::get<HostField>(plain.steps[0]).planes);
+  }
+  write_bytes(folder / "u.tfm", text_head + text_field("InverseDisplacementFieldTransform"));
+  expect_io_error([&] { read_transform_chain(folder / "u.tfm", {}); },
+                  {"u.tfm", "InverseDisplacementFieldTransform"});
 }
 
 TEST(TransformFile, ACompositeMayDisplaceFirst) {
