@@ -17,6 +17,7 @@
 #include <apps/atlas/reading.h>
 #include <apps/atlas/watch.h>
 #include <apps/host_memory.h>
+#include <apps/images.h>
 #include <apps/memory_check.h>
 #include <apps/options.h>
 #include <apps/output_names.h>
@@ -98,7 +99,10 @@ std::vector<float> filled(Context& ctx, const Volume<float>& image) {
 void say_what_happened(AtlasReport& report, bool quiet) {
   std::vector<std::string> said = report.atlas.warnings;
   for (const AtlasMember& m : report.atlas.members)
-    if (!m.failure.empty()) said.push_back("left out: " + m.failure);
+    if (!m.failure.empty())
+      said.push_back("left out: " + m.failure);
+    else if (const auto turn = said_of_turn(m.affine))
+      said.push_back("subject '" + m.name + "': " + *turn);
   print_warnings("atlas", said, quiet);
   report.warnings.insert(report.warnings.end(), said.begin(), said.end());
 }
@@ -201,7 +205,7 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   std::int64_t written = 1;  // nobody registers to a template that is not there yet
   processes.sum(std::span(&written, 1));
   if (command.transforms || command.jacobians) {
-    write_member_files(ctx, command, options.model, present_of(atlas, own.listed), state);
+    write_member_files(ctx, command, options, atlas, present_of(atlas, own.listed), state);
     report.seconds.transforms = stopwatch.lap();
   }
   if (!outputs || command.quiet) return done;

@@ -309,19 +309,24 @@ Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inp
   return start.affine;
 }
 
-std::vector<std::string> said_of_rotation(const Eigen::Affine3d& start,
-                                          const Eigen::Affine3d& found, Inputs& inputs) {
-  const Eigen::Matrix3d change = found.linear() * start.linear().inverse();
-  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(change, Eigen::ComputeFullU | Eigen::ComputeFullV);
+std::optional<std::string> said_of_turn(const Eigen::Affine3d& change) {
+  const Eigen::JacobiSVD<Eigen::Matrix3d> svd(change.linear(),
+                                              Eigen::ComputeFullU | Eigen::ComputeFullV);
   const Eigen::Matrix3d rotation = svd.matrixU() * svd.matrixV().transpose();
   const double degrees =
       std::acos(std::clamp((rotation.trace() - 1) / 2, -1.0, 1.0)) * 180 / std::numbers::pi;
   if (degrees <= 90) return {};
-  inputs.warnings.push_back(
-      "the images match best turned by " + std::to_string(std::lround(degrees)) +
-      " degrees: does one lie mirrored, or say wrongly where left and up are? "
-      "(regtool info says what a header claims)");
-  return {inputs.warnings.back()};
+  return "the images match best turned by " + std::to_string(std::lround(degrees)) +
+         " degrees: does one lie mirrored, or say wrongly where left and up are? "
+         "(regtool info says what a header claims)";
+}
+
+std::vector<std::string> said_of_rotation(const Eigen::Affine3d& start,
+                                          const Eigen::Affine3d& found, Inputs& inputs) {
+  const std::optional<std::string> said = said_of_turn(found * start.inverse());
+  if (!said) return {};
+  inputs.warnings.push_back(*said);
+  return {*said};
 }
 
 }  // namespace freeflow::apps

@@ -78,8 +78,10 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
 /// The same where only a linear start is of use. Throws InvalidArgument for a displacement.
 Eigen::Affine3d initial_affine(const std::vector<std::string>& init, Inputs& inputs);
 
-/// A sentence where a linear registration turned the images by more than a right angle against its
-/// start, as it does with mirrored data; it joins the inputs' warnings.
+/// Of what a linear registration changed its start by: a sentence where that turns the images by
+/// more than a right angle, as mirrored data do.
+std::optional<std::string> said_of_turn(const Eigen::Affine3d& change);
+/// The same, as what joins the inputs' warnings.
 std::vector<std::string> said_of_rotation(const Eigen::Affine3d& start,
                                           const Eigen::Affine3d& found, Inputs& inputs);
 

@@ -93,7 +93,8 @@ po::options_description scheme_of_command(AtlasCommand& o) {
        "of a registration at full resolution, coarse to fine")                                //
       ("linear", shown(o.linear)->value_name("rigid|similarity|affine"), "what comes first")  //
       ("linear-search", shown(o.linear_search)->value_name("auto|gradient|powell"),
-       "auto looks at every rotation; gradient trusts the headers to 20 degrees")  //
+       "auto looks at every rotation; gradient trusts the headers to 20 degrees, for --transforms "
+       "and --jacobians, too")  //
       ("statistic", shown(o.statistic)->value_name("mean|median|trimmed"),
        "of the subjects' intensities at a voxel")  //
       ("trim", po::value(&o.trim)->default_value(o.trim, "0.1")->value_name("SHARE"),

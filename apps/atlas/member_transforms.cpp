@@ -15,6 +15,7 @@
 #include <apps/stripped_images.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/content_hash.h>
+#include <freeflow/registration/linear/linear.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
@@ -95,6 +96,58 @@ class WrittenFiles {
   ContentKey origin_, mark_;
 };
 
+/// Of the registrations of the end; none is named where it is that of the programs.
+std::string linear_stage(const AtlasCommand& command) {
+  return command.linear + (command.linear_search == "auto" ? "" : " by " + command.linear_search);
+}
+
+/// What the registration program gives. A search of the command's own begins where the centres of
+/// mass meet, as it does for the template.
+RegistrationResult registered(Context& ctx, const AtlasCommand& command, const AtlasOptions& atlas,
+                              DeviceImages& images, Inputs& inputs) {
+  PreparedImage &fixed = images.fixed().prepared(), &moving = images.moving().prepared();
+  RegistrationOptions options{
+      atlas.model, atlas.linear, StartKind::automatic, {}, command.levels > 0};
+  std::optional<LinearResult> first;
+  std::visit(
+      [&](LevelOptions& levels) {
+        levels.with_inverse = command.transforms;
+        if (atlas.search == LinearSearch::automatic) return;
+        LinearOptions linear;
+        linear.similarity = linear_choice(levels.similarity);
+        linear.model = atlas.linear;
+        linear.search = atlas.search;
+        linear.keep_better_start = true;
+        linear.initial = initial_affine({"moments"}, inputs);
+        first = register_linear(ctx, fixed, moving, linear, nullptr);
+        levels.initial = first->affine;
+      },
+      options.model);
+  if (first) options.linear.reset();
+  RegistrationResult found = register_images(ctx, fixed, moving, options, nullptr);
+  if (first) found.linear = std::move(first);
+  return found;
+}
+
+const AtlasMember& member_of(const AtlasResult& atlas, const std::string& name) {
+  return *std::ranges::find(atlas.members, name, &AtlasMember::name);
+}
+
+/// What the registration program says once it has read its images; of a turn that the template has,
+/// too, that has been said.
+void print_said(const AtlasCommand& command, const AtlasMember& member,
+                std::span<const std::string> of_images, const RegistrationResult& found) {
+  std::vector<std::string> said(of_images.begin(), of_images.end());
+  if (found.linear)
+    said.insert(said.end(), found.linear->warnings.begin(), found.linear->warnings.end());
+  const auto turn = said_of_turn(found.affine);
+  if (turn && !said_of_turn(member.affine)) said.push_back(*turn);
+  said.insert(said.end(), found.warnings.begin(), found.warnings.end());
+  for (std::string& sentence : said)
+    sentence.insert(0, "transforms of subject '" + member.name + "': ");
+  print_warnings("atlas", said, command.quiet);
+}
+
 }  // namespace
 
 std::vector<std::string> member_suffixes(const AtlasCommand& command,
@@ -109,12 +162,9 @@ std::vector<std::string> member_suffixes(const AtlasCommand& command,
   return suffixes;
 }
 
-void write_member_files(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
-                        const std::vector<ListedSubject>& subjects, StateFolder& state) {
-  RegistrationOptions options{
-      model, parse_linear_model(command.linear), StartKind::automatic, {}, command.levels > 0};
-  std::visit([&](LevelOptions& levels) { levels.with_inverse = command.transforms; },
-             options.model);
+void write_member_files(Context& ctx, const AtlasCommand& command, const AtlasOptions& options,
+                        const AtlasResult& atlas, const std::vector<ListedSubject>& subjects,
+                        StateFolder& state) {
   KeptImages kept;  // the template serves every subject
   const auto read = [&](std::size_t i) {
     return read_inputs(call_for(command, subjects[i]), &kept);
@@ -127,7 +177,7 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
     stop_if_interrupted();
     const CommonOptions call = call_for(command, subjects[i]);
     const ContentKey origin =
-        derived_key("transforms " + command.linear,
+        derived_key("transforms " + linear_stage(command),
                     {state.made_by(), content_of_files(inputs.fixed, inputs.fixed_mask),
                      content_of_files(inputs.moving, inputs.moving_mask)});
     OutputNames names;
@@ -139,10 +189,12 @@ void write_member_files(Context& ctx, const AtlasCommand& command, const Nonrigi
         jacobian(state, call.output, maps, origin);
     if (transforms.there() && jacobian.there()) continue;
     try {
+      const std::size_t said_already = inputs.warnings.size();
       leave_stripped_out(ctx, call, inputs);
       DeviceImages images(ctx, &kept, call, inputs, [] {});
-      const RegistrationResult found = register_images(
-          ctx, images.fixed().prepared(), images.moving().prepared(), options, nullptr);
+      const RegistrationResult found = registered(ctx, command, options, images, inputs);
+      print_said(command, member_of(atlas, subjects[i].name),
+                 std::span(inputs.warnings).subspan(said_already), found);
       Outputs outputs(names);
       ResultFiles files(outputs, Compression(ctx.threads(), Compression::fastest));
       if (command.transforms) {

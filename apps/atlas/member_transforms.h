@@ -12,12 +12,13 @@
 namespace freeflow::apps {
 
 /// Registers every listed subject to PREFIXtemplate.nii.gz, as fluidreg or ffdreg would with the
-/// model's options, and writes what the command asks for: PREFIXNAME_0GenericAffine.mat and the
-/// warps, and PREFIXNAME_LogJacobian.nii.gz of the whole map from template to subject. Those that
-/// were written for this template and these options already are left as they are. Throws as the
-/// programs do.
-void write_member_files(Context& ctx, const AtlasCommand& command, const NonrigidModel& model,
-                        const std::vector<ListedSubject>& subjects, StateFolder& state);
+/// options' model, and writes what the command asks for: PREFIXNAME_0GenericAffine.mat and the
+/// warps, and PREFIXNAME_LogJacobian.nii.gz of the whole map from template to subject. A linear
+/// search that was chosen is that of their linear stages, too. Those that were written for this
+/// template and these options already are left as they are. Throws as the programs do.
+void write_member_files(Context& ctx, const AtlasCommand& command, const AtlasOptions& options,
+                        const AtlasResult& atlas, const std::vector<ListedSubject>& subjects,
+                        StateFolder& state);
 
 /// What follows the prefix in the names of those files.
 std::vector<std::string> member_suffixes(const AtlasCommand& command,

@@ -50,8 +50,13 @@ TEST_F(AtlasProgram, WritesWhatItPromises) {
   const std::set<std::uint64_t> there(majority.labels.begin(), majority.labels.end());
   EXPECT_EQ(there, (std::set<std::uint64_t>{0, 3, 7}));
   EXPECT_NE(slurp(folder / "new/a_report.html").find("data:image/png;base64,"), std::string::npos);
+}
 
-  // a member registered again gives what is stored
+TEST_F(AtlasProgram, AMemberRegisteredAgainGivesWhatIsStored) {
+  const Outcome o =
+      run(atlas + images() + "-o new/a_ --transforms -q --levels 2 --iterations 6x2 " +
+          "--rounds 1x1 --enough 0");
+  ASSERT_EQ(o.status, 0) << o.err;
   const Outcome again = run(
       fluidreg + " -f new/a_template.nii.gz -m s1.nii -o again_ -q --levels 2 --iterations 6x2");
   ASSERT_EQ(again.status, 0) << again.err;

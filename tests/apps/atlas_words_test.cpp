@@ -1,0 +1,75 @@
+// What atlas says of subjects, options and files that are not as it needs them.
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include <Eigen/Geometry>
+
+#include <freeflow/io/image_file.h>
+#include <freeflow/io/transform_file.h>
+
+#include "apps/atlas_program.h"
+
+namespace freeflow {
+namespace atlas_words_test {
+
+using namespace test;
+using atlas_test::atlas;
+using atlas_test::quick;
+
+class AtlasWords : public atlas_test::AtlasProgram {
+ protected:
+  /// s1 under a header that turns it.
+  void write_turned(const std::string& name) const {
+    HostImage image = read_image(path("s1.nii"));
+    const Eigen::Matrix3d turn =
+        Eigen::AngleAxisd(150 * M_PI / 180, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+    image.geometry.direction = turn * image.geometry.direction;
+    image.geometry.origin = turn * image.geometry.origin;
+    write_image(path(name), image.geometry, image.voxels, StoredType::float32, 1);
+  }
+  nlohmann::json report(const std::string& prefix) const {
+    return nlohmann::json::parse(slurp(folder / (prefix + "report.json")));
+  }
+  nlohmann::json member(const std::string& prefix, const std::string& name) const {
+    const nlohmann::json all = report(prefix);
+    for (const auto& found : all["members"])
+      if (found["name"] == name) return found;
+    return {};
+  }
+};
+
+TEST_F(AtlasWords, SaysWhichSubjectMatchesBestTurned) {
+  write_turned("turned.nii");
+  const Outcome o = run(atlas + " -i s0.nii turned.nii s2.nii -o a_ --transforms" +
+                        " --levels 2 --iterations 6x2 --rounds 1x1 --enough 0");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const std::string said = "subject 'turned': the images match best turned by 1";
+  EXPECT_NE(o.err.find("atlas: warning: " + said), std::string::npos) << o.err;
+  EXPECT_EQ(o.err.find("turned by"), o.err.rfind("turned by")) << "once: " << o.err;
+  const auto warnings = report("a_")["warnings"];
+  ASSERT_EQ(warnings.size(), 1u) << warnings;
+  EXPECT_TRUE(warnings[0].get<std::string>().starts_with(said)) << warnings;
+}
+
+TEST_F(AtlasWords, TransformsKeepToTheSearchThatTheTemplateWasMadeBy) {
+  write_turned("turned.nii");
+  const std::string call =
+      atlas + " -i s0.nii turned.nii s2.nii -o a_ --transforms --jacobians" + quick;
+  Outcome o = run(call);
+  ASSERT_EQ(o.status, 0) << o.err;
+  const auto made = member("a_", "turned")["template_to_subject_affine_lps"];
+  Eigen::Matrix3d linear;
+  for (int row = 0; row < 3; ++row)
+    for (int column = 0; column < 3; ++column) linear(row, column) = made[row][column];
+  const Eigen::Affine3d written = read_affine(path("a_turned_0GenericAffine.mat"));
+  const Eigen::AngleAxisd apart(Eigen::Affine3d(written.linear() * linear.inverse()).rotation());
+  EXPECT_LT(apart.angle() * 180 / M_PI, 45) << "it was turned by 150 degrees against the template";
+  const auto before = std::filesystem::last_write_time(path("a_turned_1Warp.nii.gz"));
+  o = run(call);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(std::filesystem::last_write_time(path("a_turned_1Warp.nii.gz")), before);
+}
+
+}  // namespace atlas_words_test
+}  // namespace freeflow
