@@ -50,16 +50,21 @@ std::string picture_of(const AtlasRound& round, const Geometry& grid) {
 std::string members_table(const AtlasReport& in, int digits) {
   std::vector<const AtlasMember*> members;
   for (const AtlasMember& m : in.atlas.members) members.push_back(&m);
-  std::ranges::stable_sort(members, std::greater<>(), &AtlasMember::outlier_score);
+  std::ranges::stable_sort(members, std::greater<>(), [](const AtlasMember* m) {
+    return std::pair(m->failure.empty(), m->outlier_score);
+  });
   std::string html = "<table>" + table_row({"subject", "outlier score", "correlation",
                                             "deformation mm", "affine distance mm", ""},
                                            "th");
   for (const AtlasMember* m : members)
-    html += table_row(
-        {escaped(m->name), fixed_digits(m->outlier_score, 1), fixed_digits(m->correlation, 4),
-         fixed_digits(m->deformation_mm, digits), fixed_digits(m->affine_distance_mm, digits),
-         m->failure.empty() ? (m->outside_affine_mean ? "outside the affine mean" : "")
-                            : "left out: " + escaped(translated(m->failure))});
+    html +=
+        m->failure.empty()
+            ? table_row({escaped(m->name), fixed_digits(m->outlier_score, 1),
+                         fixed_digits(m->correlation, 4), fixed_digits(m->deformation_mm, digits),
+                         fixed_digits(m->affine_distance_mm, digits),
+                         m->outside_affine_mean ? "outside the affine mean" : ""})
+            : table_row({escaped(m->name), "–", "–", "–", "–",
+                         "left out: " + escaped(translated(m->failure))});
   return html + "</table>";
 }
 

@@ -38,7 +38,11 @@ ordered_json members_json(const AtlasReport& in) {
       matrix.push_back({a(row, 0), a(row, 1), a(row, 2), a(row, 3)});
     }
     ordered_json entry{{"name", m.name}, {"content", m.content.text()}};
-    if (!m.failure.empty()) entry["left_out"] = translated(m.failure);
+    if (!m.failure.empty()) {  // it has no figures
+      entry["left_out"] = translated(m.failure);
+      members.push_back(entry);
+      continue;
+    }
     entry["template_to_subject_affine_lps"] = matrix;
     entry["affine_distance_mm"] = m.affine_distance_mm;
     entry["outside_affine_mean"] = m.outside_affine_mean;
@@ -70,7 +74,8 @@ std::string closing_words(const AtlasReport& in, const std::string& files) {
   ordered_json seconds = seconds_json(in.seconds);
   if (in.seconds.transforms > 0) seconds["transforms"] = in.seconds.transforms;
   return "atlas: the template of " + std::to_string(present.size()) + " subjects, by " +
-         std::to_string(in.atlas.rounds.size()) + " rounds.\n  shape: moved by " +
+         std::to_string(in.atlas.rounds.size()) +
+         (in.atlas.rounds.size() == 1 ? " round" : " rounds") + ".\n  shape: moved by " +
          fixed_digits(last.drift_mm, digits) + " mm in the last round, " +
          fixed_digits(last.change_voxels) +
          " voxel other than in the one before\n  match: correlation " +

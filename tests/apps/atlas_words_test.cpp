@@ -71,5 +71,29 @@ TEST_F(AtlasWords, TransformsKeepToTheSearchThatTheTemplateWasMadeBy) {
   EXPECT_EQ(std::filesystem::last_write_time(path("a_turned_1Warp.nii.gz")), before);
 }
 
+TEST_F(AtlasWords, ASubjectThatIsLeftOutHasNoFigures) {
+  const HostImage image = read_image(path("s1.nii"));
+  write_image(path("flat.nii"), image.geometry, std::vector<float>(image.voxels.size(), 3),
+              StoredType::float32, 1);
+  const Outcome o =
+      run(atlas + " -i flat.nii s0.nii s1.nii -o a_ --keep-going --levels 1 --iterations 2 " +
+          "--linear-search gradient --rounds 1");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("the template of 2 subjects, by 1 round.\n"), std::string::npos) << o.err;
+  const auto flat = member("a_", "flat");
+  EXPECT_EQ(flat["left_out"],
+            "subject 'flat' has one intensity alone: nothing can be registered to it");
+  for (const char* figure : {"template_to_subject_affine_lps", "affine_distance_mm", "correlation",
+                             "deformation_mm", "outlier_score"}) {
+    EXPECT_FALSE(flat.contains(figure)) << figure;
+    EXPECT_TRUE(member("a_", "s0").contains(figure)) << figure;
+  }
+  const std::string page = slurp(folder / "a_report.html");
+  const auto row = page.find("<td>flat</td><td>–</td><td>–</td><td>–</td><td>–</td><td>left out");
+  EXPECT_NE(row, std::string::npos) << page;
+  EXPECT_GT(row, page.find("<td>s0</td>"));
+  EXPECT_GT(row, page.find("<td>s1</td>"));
+}
+
 }  // namespace atlas_words_test
 }  // namespace freeflow
