@@ -138,19 +138,41 @@ ReadSubjects read_own(const AtlasCommand& command, AtlasOptions& options,
   return own;
 }
 
+/// Those that a process has read, without labels that it could not.
+std::vector<ListedSubject> read_of(std::vector<ListedSubject> subjects,
+                                   const std::vector<ListedSubject>& own, Ranks& ranks) {
+  std::vector<std::int64_t> read(subjects.size()), with_labels(subjects.size());
+  for (std::size_t i = 0; i < subjects.size(); ++i)
+    if (const auto found = std::ranges::find(own, subjects[i].name, &ListedSubject::name);
+        found != own.end()) {
+      read[i] = 1;
+      with_labels[i] = found->labels.empty() ? 0 : 1;
+    }
+  ranks.sum(read);
+  ranks.sum(with_labels);
+  std::vector<ListedSubject> there;
+  for (std::size_t i = 0; i < subjects.size(); ++i) {
+    if (!read[i]) continue;
+    if (!with_labels[i]) subjects[i].labels.clear();
+    there.push_back(std::move(subjects[i]));
+  }
+  return there;
+}
+
 /// Reads all that the work would read first, so that a file which is cut off ends it now.
 int say_plan(const AtlasCommand& command, AtlasOptions options,
              const std::vector<ListedSubject>& subjects, Processes& processes) {
   Context ctx(device_of(command.device, processes.rank_on_machine()), command.threads);
   ReadSubjects own = read_own(command, options, subjects, processes, ctx.threads());
   print_warnings("atlas", own.warnings, command.quiet);
+  const std::vector<ListedSubject> there = read_of(subjects, own.listed, processes);
   std::optional<StateFolder> state;
   if (std::filesystem::exists(state_folder(command)))
     state.emplace(state_folder(command), made_by(command));
   const KeptWork kept = kept_work(ctx, std::move(own.subjects), options,
                                   {&processes, state ? &*state : nullptr, nullptr});
   if (processes.rank() == 0)
-    std::fputs(plan_of(ctx, command, options, subjects, processes.size(), kept).c_str(), stdout);
+    std::fputs(plan_of(ctx, command, options, there, processes.size(), kept).c_str(), stdout);
   return done;
 }
 

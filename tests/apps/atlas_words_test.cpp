@@ -95,5 +95,19 @@ TEST_F(AtlasWords, ASubjectThatIsLeftOutHasNoFigures) {
   EXPECT_GT(row, page.find("<td>s1</td>"));
 }
 
+TEST_F(AtlasWords, APlanIsOfTheSubjectsThatCanBeRead) {
+  std::ofstream(path("bad.nii")) << slurp(folder / "ls1.nii").substr(0, 900);
+  const std::string labels = " --labels bad.nii ls1.nii bad.nii",
+                    rest = " --keep-going -o out_ --dry-run" + quick;
+  Outcome o = run(atlas + " -i s0.nii none.nii s2.nii" + labels + rest);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("warning: subject 'none' is left out: "), std::string::npos) << o.err;
+  EXPECT_TRUE(o.out.starts_with("2 subjects, ")) << o.out;
+  EXPECT_EQ(o.out.find("agreement"), std::string::npos) << o.out;
+  o = run(atlas + " -i s0.nii none.nii" + rest);
+  EXPECT_EQ(o.status, 2);
+  EXPECT_NE(o.err.find("a template needs two subjects or more"), std::string::npos) << o.err;
+}
+
 }  // namespace atlas_words_test
 }  // namespace freeflow
