@@ -246,6 +246,7 @@ int run(int argc, char** argv, Processes& processes) {
   const AtlasOptions options = with_config_named(found, [&] {
     refuse_idle(found, "trim", command.statistic == "trimmed",
                 "add --statistic trimmed, or leave it out");
+    require(!found.contains("levels") || command.levels > 0, "--levels must lie between 1 and 8");
     return atlas_options(command);
   });
   const std::vector<ListedSubject> subjects =

@@ -26,6 +26,7 @@ const std::pair<const char*, const char*> other_names[] = {
     {"Smoother::automatic and VelocityKind::gaussian", "--smoother auto and --velocity gaussian"},
     {"SearchStrategy::global, or automatic", "--strategy global, or auto"},
     {"take the CPU", "take --device cpu"},
+    {"AtlasOptions::enough_voxels", "--enough"},
 };
 
 }  // namespace

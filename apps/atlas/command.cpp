@@ -85,7 +85,7 @@ po::options_description scheme_of_command(AtlasCommand& o) {
       ("model", shown(o.model)->value_name("flow|ffd"), "the nonrigid model")            //
       ("symmetric", po::bool_switch(&o.symmetric),
        "flow: both images pull on one velocity, and velocities are averaged; twice the time")  //
-      ("similarity,s", shown(o.similarity)->value_name("auto|nmi|mi|ssd|lncc|mind"),
+      ("similarity,s", shown(o.similarity)->value_name("auto|nmi|mi|cr|ssd|lncc|mind"),
        "as fluidreg and ffdreg have it")  //
       ("levels", po::value(&o.levels)->value_name("N"),
        "of the pyramid at full resolution (default flow 4, ffd 3)")  //

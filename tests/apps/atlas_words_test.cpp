@@ -109,5 +109,14 @@ TEST_F(AtlasWords, APlanIsOfTheSubjectsThatCanBeRead) {
   EXPECT_NE(o.err.find("a template needs two subjects or more"), std::string::npos) << o.err;
 }
 
+TEST_F(AtlasWords, RefusesNumbersByTheNamesOfItsOptions) {
+  const std::string call = atlas + images() + "-o out_ --dry-run ";
+  expect_refusal(run(call + "--enough 10"), "--enough must lie between 0 and 10");
+  expect_refusal(run(call + "--levels 0 --rounds 1"), "--levels must lie between 1 and 8");
+  expect_refusal(run(call + "--levels -1 --rounds 1"), "--levels must lie between 1 and 8");
+  std::ofstream(path("o.ini")) << "levels = 0\n";
+  expect_refusal(run(call + "--config o.ini"), "--levels must lie between 1 and 8");
+}
+
 }  // namespace atlas_words_test
 }  // namespace freeflow
