@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <sstream>
 
 #include <apps/atlas/atlas_report.h>
 #include <apps/atlas/command.h>
@@ -95,6 +96,19 @@ std::vector<float> filled(Context& ctx, const Volume<float>& image) {
   return voxels;
 }
 
+/// Where the share is less than one subject.
+std::optional<std::string> said_of_trim(const AtlasReport& report) {
+  const auto subjects =
+      std::ranges::count_if(report.atlas.members, [](const auto& m) { return m.failure.empty(); });
+  const AtlasOptions& options = report.settings;
+  if (options.statistic != AtlasStatistic::trimmed || options.trim * double(subjects) >= 1)
+    return std::nullopt;
+  std::ostringstream share;
+  share << options.trim;
+  return "--statistic trimmed is the mean here: --trim " + share.str() + " of " +
+         std::to_string(subjects) + " subjects leaves none out at either end; name a larger share";
+}
+
 /// On stderr now, and in the report.
 void say_what_happened(AtlasReport& report, bool quiet) {
   std::vector<std::string> said = report.atlas.warnings;
@@ -103,6 +117,7 @@ void say_what_happened(AtlasReport& report, bool quiet) {
       said.push_back("left out: " + m.failure);
     else if (const auto turn = said_of_turn(m.affine))
       said.push_back("subject '" + m.name + "': " + *turn);
+  if (const auto nothing = said_of_trim(report)) said.push_back(*nothing);
   print_warnings("atlas", said, quiet);
   report.warnings.insert(report.warnings.end(), said.begin(), said.end());
 }

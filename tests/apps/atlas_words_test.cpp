@@ -118,5 +118,21 @@ TEST_F(AtlasWords, RefusesNumbersByTheNamesOfItsOptions) {
   expect_refusal(run(call + "--config o.ini"), "--levels must lie between 1 and 8");
 }
 
+TEST_F(AtlasWords, SaysWhenNothingIsTrimmed) {
+  const std::string call =
+      atlas + images() +
+      "-o a_ --levels 1 --iterations 2 --linear-search gradient --rounds 1 --statistic trimmed";
+  const std::string said =
+      "--statistic trimmed is the mean here: --trim 0.1 of 3 subjects leaves none out at either "
+      "end; name a larger share";
+  Outcome o = run(call);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("atlas: warning: " + said + "\n"), std::string::npos) << o.err;
+  EXPECT_EQ(report("a_")["warnings"], nlohmann::json::array({said}));
+  o = run(call + " --trim 0.34");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err.find("warning"), std::string::npos) << o.err;
+}
+
 }  // namespace atlas_words_test
 }  // namespace freeflow
