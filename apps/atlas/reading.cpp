@@ -8,6 +8,7 @@
 #include <apps/image_sizes.h>
 #include <apps/intensities.h>
 #include <apps/program.h>
+#include <apps/shell_word.h>
 #include <freeflow/core/error.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/label_file.h>
@@ -16,18 +17,20 @@ namespace freeflow::apps {
 
 namespace {
 
+/// resampling: an option of regtool apply, for what is no image.
 void require_grid(const std::string& file, const Geometry& grid, const std::string& image,
-                  const Geometry& image_grid) {
+                  const Geometry& image_grid, const std::string& resampling) {
   require(same_grid(grid, image_grid),
           "'" + file + "' lies on another grid than '" + image +
-              "' of the same subject; resample it first: regtool apply -i " + file + " -r " +
-              image + " --interpolation labels -o FILE");
+              "' of the same subject; resample it first: regtool apply -i " + shell_word(file) +
+              " -r " + shell_word(image) + resampling + " -o FILE");
 }
 
 /// Before the work rather than after it, when they are carried.
 void check_labels(const ListedSubject& listed, const Geometry& grid) {
   if (listed.labels.empty()) return;
-  require_grid(listed.labels, read_labels(listed.labels).geometry, listed.channels[0], grid);
+  require_grid(listed.labels, read_labels(listed.labels).geometry, listed.channels[0], grid,
+               " --interpolation labels");
 }
 
 template <class Work>
@@ -49,7 +52,7 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
   for (const std::string& file : listed.channels) {
     HostImage image = read_image(file);
     if (subject.channels.empty()) subject.geometry = image.geometry;
-    require_grid(file, image.geometry, first, subject.geometry);
+    require_grid(file, image.geometry, first, subject.geometry, "");
     warnings.insert(warnings.end(), image.warnings.begin(), image.warnings.end());
     const IntensityOptions found{.background = find_padding(image), .cut_out = is_cut_out(image)};
     if (found.background) warnings.push_back(said_of_padding(file, *found.background));
@@ -59,7 +62,7 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
   }
   if (!listed.mask.empty()) {
     HostImage mask = read_image(listed.mask);
-    require_grid(listed.mask, mask.geometry, first, subject.geometry);
+    require_grid(listed.mask, mask.geometry, first, subject.geometry, " --interpolation labels");
     subject.mask = std::move(mask.voxels);
   }
   return subject;

@@ -134,5 +134,17 @@ TEST_F(AtlasWords, SaysWhenNothingIsTrimmed) {
   EXPECT_EQ(o.err.find("warning"), std::string::npos) << o.err;
 }
 
+TEST_F(AtlasWords, SaysHowToResampleWhatLiesOnAnotherGrid) {
+  HostImage image = read_image(path("s1.nii"));
+  image.geometry.origin.x() += 3;
+  write_image(path("an other.nii"), image.geometry, image.voxels, StoredType::float32, 1);
+  std::ofstream(path("list.tsv")) << "image\tchannel2\ns0.nii\ts0.nii\ns1.nii\tan other.nii\n";
+  const std::string begin =
+      "of the same subject; resample it first: regtool apply -i 'an other.nii'";
+  expect_refusal(run(atlas + " -i list.tsv -o out_" + quick), begin + " -r s1.nii -o FILE");
+  expect_refusal(run(atlas + " -i s0.nii s1.nii --masks ms0.nii 'an other.nii' -o out_" + quick),
+                 begin + " -r s1.nii --interpolation labels -o FILE");
+}
+
 }  // namespace atlas_words_test
 }  // namespace freeflow
