@@ -94,6 +94,21 @@ Sizes sizes_of(const std::vector<ListedSubject>& subjects) {
   return sizes;
 }
 
+/// Of what every round leaves in the state: the template that it made, its mask and the mean
+/// deformation.
+double bytes_of_rounds(const AtlasOptions& options, double voxels, std::size_t channels) {
+  const int last = int(options.rounds.size()) - 1;
+  const auto voxels_at = [&](int resolution) { return voxels * std::pow(8, resolution - last); };
+  double bytes = 0;
+  for (int r = 0; r <= last; ++r) {
+    const int rounds = options.rounds[std::size_t(r)];
+    const double image = 4 * (double(channels) + 1), field = 12;
+    bytes += rounds * field * voxels_at(r) + (rounds - 1) * image * voxels_at(r) +
+             image * voxels_at(std::min(r + 1, last));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOptions& options,
@@ -118,9 +133,9 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
          "; each subject registered once in each\n" + in_words(kept, options) + "device " +
          ctx.device().name() + ": about " + memory_size(device) + "; host: about " +
          memory_size(4 * sizes.floats + states) + " in all processes; disk for going on: about " +
-         memory_size(2 * states) + "\nabout " + std::to_string(std::lround(seconds)) +
-         " s of computing, reading, writing" + (transforms ? " and the subjects' transforms" : "") +
-         " not counted\nto be written: " +
+         memory_size(2 * states + bytes_of_rounds(options, voxels, channels)) + "\nabout " +
+         std::to_string(std::lround(seconds)) + " s of computing, reading, writing" +
+         (transforms ? " and the subjects' transforms" : "") + " not counted\nto be written: " +
          files_in_words(command, subjects[0].channels.size(), labels) + '\n';
 }
 

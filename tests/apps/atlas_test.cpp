@@ -288,7 +288,7 @@ TEST_F(AtlasProgram, SaysWhatItWouldDo) {
   EXPECT_EQ(o.status, 0) << o.err;
   for (const char* words :
        {"3 subjects", "; 1 process\n", "at most 3 rounds", "to be written: out_t",
-        "host: about 1 MB in all", "disk for going on: about 1 MB\n"})
+        "host: about 1 MB in all", "disk for going on: about 2 MB\n"})
     EXPECT_NE(o.out.find(words), std::string::npos) << words << " in " << o.out;
   EXPECT_EQ(o.out.find("kept from before"), std::string::npos) << o.out;
   EXPECT_FALSE(std::filesystem::exists(path("out_state")));

@@ -146,5 +146,22 @@ TEST_F(AtlasWords, SaysHowToResampleWhatLiesOnAnotherGrid) {
                  begin + " -r s1.nii --interpolation labels -o FILE");
 }
 
+TEST_F(AtlasWords, APlanHasRoomForTheState) {
+  const std::string call = atlas + images() + "-o a_ --levels 2 --iterations 2x1 --enough 0 " +
+                           "--linear-search gradient --rounds 2x6";
+  Outcome o = run(call + " --dry-run");
+  ASSERT_EQ(o.status, 0) << o.err;
+  const std::string begin = "disk for going on: about ";
+  const double said = std::stod(o.out.substr(o.out.find(begin) + begin.size()));
+  o = run(call);
+  ASSERT_EQ(o.status, 0) << o.err;
+  double bytes = 0;
+  for (const auto& file : std::filesystem::directory_iterator(path("a_state")))
+    bytes += double(file.file_size());
+  const double states = 6 * 24 * 24 * 24 * 3;  // once more while a round goes on
+  EXPECT_LT(bytes + states, said * 1e6);
+  EXPECT_GT(bytes + states, said * 1e6 / 2);
+}
+
 }  // namespace atlas_words_test
 }  // namespace freeflow
