@@ -23,7 +23,7 @@ class Case:
     fixed: Path
     moving: Path
     figures: tuple
-    masks: tuple = ()
+    masks: tuple = ()  # of the fixed and of the moving image; None where there is none
     note: str = ""
 
 

@@ -84,12 +84,15 @@ def grid(level, geometry):
     return level["grid"], [round(s, 2) for s in size]
 
 
+def masks(case):
+    """The pair's masks as the programs take them; one may be missing."""
+    return [word for flag, mask in zip(("--fixed-mask", "--moving-mask"), case.masks) if mask for word in (flag, mask)]
+
+
 def run_method(programs, case, method, folder, say=lambda text: None):
     """Stages from none to all levels, each with its figures, corner folds and seconds; the whole run's files stay in the folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    words = ["-f", case.fixed, "-m", case.moving, *method.options]
-    for flag, mask in zip(("--fixed-mask", "--moving-mask"), case.masks):
-        words += [flag, mask]
+    words = ["-f", case.fixed, "-m", case.moving, *masks(case), *method.options]
 
     def figures(chain):
         return {figure.name: score(programs, case, figure, chain, folder) for figure in case.figures}

@@ -116,7 +116,7 @@ def learn2reg(description, part="registration_val"):
         masks = [_beside(root, pair[s], (("masks", ".nii.gz"),)) for s in ("fixed", "moving")]
         if figures:
             names = [image.name.removesuffix(".nii.gz") for image in images]
-            found.append(Case("_to_".join(reversed(names)), *images, tuple(figures), tuple(masks) if all(masks) else (),
+            found.append(Case("_to_".join(reversed(names)), *images, tuple(figures), tuple(masks),
                               note=f"Learn2Reg, {content.get('name', description.stem)}."))
     return found
 
@@ -137,7 +137,7 @@ def subjects(folder):
         if all(p.is_file() for p in points):
             figures.append(Figure("TRE, mm", "mm", *points))
         if all(pair) and figures:
-            found.append(Case(place.name, *pair, tuple(figures), tuple(masks) if all(masks) else ()))
+            found.append(Case(place.name, *pair, tuple(figures), tuple(masks)))
     return found
 
 

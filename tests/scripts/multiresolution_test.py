@@ -111,6 +111,15 @@ class Learn2Reg(Folder):
             self.file(name)
         self.assertEqual([c.name for c in loaders.everything(self.folder, self.folder / "out", "brain")], ["one"])
 
+    def test_one_mask_counts_without_the_other(self):
+        for name in ("fixed.nii.gz", "moving.nii.gz", "fixed_labels.nii.gz", "moving_labels.nii.gz", "moving_mask.nii.gz"):
+            self.file(f"one/{name}")
+        case, = loaders.subjects(self.folder)
+        self.assertEqual(levels.masks(case), ["--moving-mask", self.folder / "one/moving_mask.nii.gz"])
+        mask = self.file("one/fixed_mask.nii.gz")
+        case, = loaders.subjects(self.folder)
+        self.assertEqual(levels.masks(case), ["--fixed-mask", mask, "--moving-mask", self.folder / "one/moving_mask.nii.gz"])
+
 
 class Volumes(Folder):
     def test_what_is_written_is_read(self):
