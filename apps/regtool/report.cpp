@@ -164,6 +164,10 @@ void write_group(const ReportOptions& o) {
   const Group group = read_group(o.group);
   const std::string path =
       o.output.empty() ? (fs::path(o.group) / "group.html").string() : o.output;
+  std::vector<std::string> pages;  // which it has links to
+  for (const GroupMember& m : group.members)
+    pages.push_back(fs::path(m.report).replace_extension(".html").string());
+  protect_inputs(path, pages, {""});
   const std::string title = "Registrations in " + name_of_folder(o.group);
   write_output(path, [&](const std::string& at) {
     // The links start from where the page will be, not from where it is staged.

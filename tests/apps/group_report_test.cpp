@@ -99,6 +99,9 @@ TEST_F(GroupReport, ReplacesNoOtherFile) {
     expect_refusal(run(group_report + ". -o " + name), "the page is written as HTML");
     EXPECT_EQ(slurp(folder / name), before) << name;
   }
+  const std::string page = "sub-10001/reg_report.html", before = slurp(folder / page);
+  expect_refusal(run(group_report + ". -o " + page), "the output '" + page + "' is also an input");
+  EXPECT_EQ(slurp(folder / page), before);
 }
 
 TEST_F(GroupReport, LinksFromWhereThePageLies) {
