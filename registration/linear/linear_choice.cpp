@@ -59,14 +59,16 @@ std::vector<LinearCandidate> LinearRun::those_that_go_on(
   }
   if (automatic) {
     goes_on[most_alike(all, l, record)] = true;
-    std::optional<std::size_t> as_given;
+    std::vector<LinearCandidate> unturned;
+    std::vector<std::size_t> place;
     bool any = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (all[i].least_overlap > 0 || angle_between(all[i].world, start) >= far_turned) continue;
-      if (!as_given) as_given = i;
+      unturned.push_back(all[i]);
+      place.push_back(i);
       any = any || goes_on[i];
     }
-    if (as_given && !any) goes_on[*as_given] = true;
+    if (!any && !unturned.empty()) goes_on[place[most_alike(unturned, l, record)]] = true;
   }
   std::vector<LinearCandidate> kept;
   for (std::size_t i = 0; i < all.size(); ++i)

@@ -79,7 +79,7 @@ class LinearRun {
   /// The best `least`; what overlaps less than the guard asks does not count there, for in a small
   /// part the measure looks better, but has the first level to itself. Of the automatic search also
   /// all that few parameters on coarse voxels do not tell from the best; the one that shares most
-  /// structure; and where all of these are turned far, the best of those that are not.
+  /// structure; and where all of these are turned far, of the others the one that shares most.
   std::vector<LinearCandidate> those_that_go_on(const std::vector<LinearCandidate>& candidates,
                                                 const Eigen::Affine3d& start, int l,
                                                 std::size_t least, LevelRecord& record);
