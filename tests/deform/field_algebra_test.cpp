@@ -127,6 +127,29 @@ TEST_P(Algebra, TheLogarithmUndoesTheExponential) {
   EXPECT_LT(mean_length_mm(ctx, linear_combination(ctx, 1, compose(ctx, half, half), -1, u)), 0.03);
 }
 
+TEST_P(Algebra, SumsThatAreAddedCountTheirAddends) {
+  const Geometry g = plain_geometry({3, 2, 2});
+  ExactMean<Volume<float>> sum(ctx, g, 1), other(ctx, g, 4);
+  const Volume<float> ones(ctx, g, std::vector<float>(g.extent.count(), 1));
+  sum.add(ctx, ones);
+  for (int doubled = 1; doubled < ExactMean<Volume<float>>::most_addends; doubled *= 2)
+    sum.add(ctx, sum);
+  EXPECT_EQ(sum.mean(ctx).to_host(ctx), ones.to_host(ctx));
+  EXPECT_THROW(sum.add(ctx, ones), InvalidArgument) << "one more than it takes";
+  EXPECT_THROW(sum.add(ctx, other), InvalidArgument) << "of another bound, so in another unit";
+}
+
+TEST_P(Algebra, ALogarithmOfNoIterationIsTheFieldItself) {
+  const Geometry g = plain_geometry({12, 11, 10});
+  const DisplacementField u(
+      ctx, g, field_planes(g.extent, [](int x, int y, int z) { return wave(x, y, z, 0.5); }));
+  LogarithmOptions none;
+  none.max_iterations = 0;
+  EXPECT_EQ(logarithm(ctx, u, none).velocity.to_host(ctx), u.to_host(ctx));
+  none.max_iterations = -1;
+  EXPECT_THROW(logarithm(ctx, u, none), InvalidArgument);
+}
+
 TEST(AffineMean, IsThatOfTheLogarithms) {
   const auto turned = [](double degrees, double scale) {
     Eigen::Affine3d a = Eigen::Affine3d::Identity();
@@ -144,6 +167,8 @@ TEST(AffineMean, IsThatOfTheLogarithms) {
   const Eigen::Affine3d pair[] = {a, a.inverse()};
   EXPECT_TRUE(log_mean(pair).isApprox(Eigen::Affine3d::Identity(), 1e-10));
   EXPECT_TRUE(affine_exponential(affine_logarithm(a)).isApprox(a, 1e-10));
+  const Eigen::Affine3d three[] = {turned(30, 0.5), turned(50, 2), turned(70, 1)};
+  EXPECT_TRUE(log_mean(three).isApprox(turned(50, 1), 1e-10));
   EXPECT_THROW(log_mean({}), InvalidArgument);
   EXPECT_THROW(affine_logarithm(turned(180, 1)), InvalidArgument);
   a.linear().col(0) *= -1;

@@ -226,6 +226,50 @@ TEST_P(Field, GivesTheSameBitsAsTheCpu) {
   EXPECT_EQ(run(cpu), expected);
 }
 
+TEST_P(Field, AGridThatDiffersInItsPlaceAloneIsAnotherOne) {
+  const Geometry g = oblique_geometry({9, 8, 7});
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int y, int z) {
+                              return Eigen::Vector3d(0.1 * x, 0.2 * y, 0.3 * z);
+                            }));
+  Geometry moved = g;
+  moved.origin = g.index_to_world() * Eigen::Vector3d(1, 2, -1);
+  const std::vector<float> r = resample(ctx, u, moved).to_host(ctx);
+  const std::size_t n = g.extent.count(), at = g.extent.offset(3, 4, 5);
+  EXPECT_NEAR(r[at], 0.1 * (3 + 1), float_sum);
+  EXPECT_NEAR(r[at + n], 0.2 * (4 + 2), float_sum);
+  EXPECT_NEAR(r[at + 2 * n], 0.3 * (5 - 1), float_sum);
+  Geometry turned = g;  // about its first voxel: backwards along x and y
+  turned.direction.col(0) *= -1;
+  turned.direction.col(1) *= -1;
+  turned.origin = g.index_to_world() * Eigen::Vector3d(8, 7, 0);
+  const std::vector<float> t = resample(ctx, u, turned).to_host(ctx);
+  EXPECT_NEAR(t[at], -0.1 * (8 - 3), float_sum);
+  EXPECT_NEAR(t[at + n], -0.2 * (7 - 4), float_sum);
+  turned.origin = g.origin;
+  EXPECT_NEAR(resample(ctx, u, turned).to_host(ctx)[at], 0, float_sum) << "x goes from 0 down";
+}
+
+TEST_P(Field, WhatFallsOutsideHasNoResidual) {
+  const Geometry g = plain_geometry({10, 6, 5});
+  const DisplacementField u(
+      ctx, g, field_planes(g.extent, [](int, int, int) { return Eigen::Vector3d(3, 0, 0); })),
+      none(ctx, g, std::vector<float>(3 * g.extent.count()));
+  const InverseResidual r = inverse_residual(ctx, u, none);
+  EXPECT_NEAR(r.mean_voxels, 3, float_rounding) << "of seven columns in ten";
+  EXPECT_NEAR(r.max_voxels, 3, float_rounding);
+}
+
+TEST_P(Field, TheMeanOfTheLogJacobianIsThatOfWhatDoesNotFold) {
+  const Geometry g = plain_geometry({9, 8, 7});
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int, int z) {
+                              return Eigen::Vector3d(z < 3 ? -2.0 * x : 0.5 * x, 0, 0);
+                            }));
+  const JacobianStatistics s = jacobian_statistics(ctx, u);
+  EXPECT_NEAR(s.min, -1, float_rounding);
+  EXPECT_NEAR(s.mean_log, std::log(1.5), float_sum);
+  EXPECT_NEAR(s.sd_log, 0, 1e-3);
+}
+
 TEST_P(Field, FieldsOnDifferentGridsAreRefused) {
   const DisplacementField a = waves(ctx, plain_geometry({8, 8, 8}), 1),
                           b = waves(ctx, plain_geometry({8, 8, 9}), 1);

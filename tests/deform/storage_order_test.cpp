@@ -48,6 +48,12 @@ TEST(StorageOrder, AxesRunToTheRightTheFrontAndTheTop) {
   } while (std::next_permutation(axis.begin(), axis.end()));
 }
 
+TEST(StorageOrder, AxesHalfWayBetweenTwoOfTheWorldStayAsStored) {
+  Geometry g = plain_geometry({5, 7, 4});
+  g.direction = Eigen::AngleAxisd(EIGEN_PI / 4, Eigen::Vector3d::UnitZ()).toRotationMatrix();
+  EXPECT_EQ(canonical_order(g).axis, (std::array{0, 1, 2}));
+}
+
 TEST_P(StoredVolume, TheWayBackGivesTheVoxelsAsTheyCame) {
   const Geometry stored = stored_grid({2, 0, 1}, {1, -1, 1});
   const StorageOrder order = canonical_order(stored);

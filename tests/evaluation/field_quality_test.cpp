@@ -66,6 +66,16 @@ TEST(FieldQuality, CornersSeeTheFoldThatCentralDifferencesJumpOver) {
   EXPECT_NEAR(f.jacobian_min, -0.5, 1e-12);
 }
 
+TEST(FieldQuality, WhatIsPressedFlatFolds) {
+  Context cpu;
+  const Geometry g = plain_geometry({9, 8, 7});
+  const FieldQuality q =
+      field_quality(cpu, field(cpu, g, [](int x, int, int) { return Eigen::Vector3d(-x, 0, 0); }));
+  EXPECT_EQ(q.jacobian_max, 0);
+  EXPECT_EQ(q.folded_voxels, g.extent.count());
+  EXPECT_EQ(q.corner_folds, q.inner_voxels);
+}
+
 TEST(FieldQuality, CountsOnlyWhereTheMaskIsAboveAHalf) {
   Context cpu;
   const Geometry g = plain_geometry({9, 9, 9});
@@ -143,6 +153,31 @@ TEST(InverseQuality, MeasuresWhatIsLeftInVoxelsOfTheFirstGrid) {
   EXPECT_NEAR(q.p99_voxels, 0.5, 1e-6);
   EXPECT_NEAR(q.max_voxels, 0.5, 1e-6);
   EXPECT_EQ(inverse_quality(cpu, u, v, 0).voxels, g.extent.count());
+}
+
+TEST(InverseQuality, OfResidualsThatDifferIsTheirMeanPercentileAndLargest) {
+  Context cpu;
+  const Geometry g = plain_geometry({101, 3, 2});
+  const DisplacementField u = field(
+                              cpu, g,
+                              [](int x, int, int) { return Eigen::Vector3d(0, 0, 0.125 * x * x); }),
+                          none =
+                              field(cpu, g, [](int, int, int) { return Eigen::Vector3d(0, 0, 0); });
+  const InverseQuality q = inverse_quality(cpu, u, none, 0);
+  EXPECT_NEAR(q.mean_voxels, 0.125 * 100 * 101 * 201 / 6 / 101, 1e-9);
+  EXPECT_NEAR(q.max_voxels, 1250, 1e-9);
+  EXPECT_NEAR(q.p99_voxels, 0.125 * 99 * 99, 1e-9) << "rank 598.95 of 605, of which six have each";
+}
+
+TEST(InverseQuality, IsOfNothingWhereTheMarginLeavesNoSlice) {
+  Context cpu;
+  for (const int slices : {5, 8}) {
+    const DisplacementField u = field(cpu, plain_geometry({20, 18, slices}),
+                                      [](int, int, int) { return Eigen::Vector3d(1, 0, 0); });
+    const InverseQuality q = inverse_quality(cpu, u, u);
+    EXPECT_EQ(q.voxels, 0u);
+    EXPECT_TRUE(std::isnan(q.mean_voxels));
+  }
 }
 
 TEST(InverseQuality, CountsTheVoxelsOfTheMaskAlone) {

@@ -27,6 +27,19 @@ TEST(LandmarkError, IsTheDistanceThatIsLeft) {
   EXPECT_NEAR(e.after.max, 3, 1e-12);
 }
 
+TEST(LandmarkError, TellsTheMedianFromTheMean) {
+  Context cpu;
+  const std::vector<double> off = {9, 0, 64, 1, 49, 4, 16, 36, 81, 25};  // squares, in no order
+  const std::vector<Eigen::Vector3d> fixed(off.size(), {1, 2, 3});
+  std::vector<Eigen::Vector3d> moving = fixed;
+  for (std::size_t i = 0; i < off.size(); ++i) moving[i].z() -= off[i];
+  const LandmarkError e = landmark_error(cpu, Transform(), fixed, moving);
+  EXPECT_NEAR(e.after.mean, 28.5, 1e-12);
+  EXPECT_NEAR(e.after.median, 20.5, 1e-12);
+  EXPECT_NEAR(e.after.p95, 64 + 0.55 * (81 - 64), 1e-12);
+  EXPECT_NEAR(e.after.max, 81, 1e-12);
+}
+
 TEST(LandmarkError, GoesThroughFields) {
   Context cpu;
   const Geometry g = test::plain_geometry({8, 8, 8}, 2);
