@@ -132,12 +132,32 @@ TEST(BadImage, NotOneVolume) {
   expect_refused(folder / "negative.nii", {"size of 4 x -4 x 4 voxels"});
   write_bytes(folder / "vector.nii", nifti_header({2, 2, 2, 1, 3}, 2, 8) + data);
   expect_refused(folder / "vector.nii", {"vectors of 3 components"});
+  write_bytes(folder / "six.nii", nifti_header({2, 2, 2, 1, 1, 2}, 2, 8) + data);
+  expect_refused(folder / "six.nii", {"too many dimensions"});
+  write_bytes(folder / "seven.nii", nifti_header({2, 2, 2, 1, 1, 1, 2}, 2, 8) + data);
+  expect_refused(folder / "seven.nii", {"too many dimensions"});
   write_bytes(folder / "rgb.nii", nifti_header({2, 2, 2}, 128, 24) + data);
   expect_refused(folder / "rgb.nii", {"RGB"});
   write_bytes(folder / "complex.nii", nifti_header({2, 2, 2}, 32, 64) + data);
   expect_refused(folder / "complex.nii", {"complex"});
   write_bytes(folder / "odd.nii", nifti_header({2, 2, 2}, 1536, 128) + data);
   expect_refused(folder / "odd.nii", {"data type 1536"});
+}
+
+TEST(BadImage, VoxelsAndPlacesThatAreNone) {
+  const TemporaryFolder folder;
+  const auto refused = [&](std::size_t offset, float value, std::int16_t qform_code,
+                           const std::string& words) {
+    std::string bytes = nifti_header({4, 4, 4}, 2, 8);
+    put_at<std::int16_t>(bytes, 252, qform_code);
+    put_at<float>(bytes, offset, value);
+    write_bytes(folder / "x.nii", bytes + std::string(64, 'a'));
+    expect_refused(folder / "x.nii", {words});
+  };
+  for (const float none : {0.0f, -2.0f}) refused(84, none, 0, "(pixdim) that is not positive");
+  refused(84, NAN, 0, "voxel size that is not finite");
+  refused(260, NAN, 1, "qform that is not finite");
+  refused(272, INFINITY, 2, "qform that is not finite");
 }
 
 TEST(BadImage, NotOneVolumeInMetaImageAndNrrd) {

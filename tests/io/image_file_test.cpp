@@ -102,6 +102,26 @@ TEST(ImageFile, SlopeAndInterceptAreApplied) {
             (std::vector<float>{-10, -9.5, -9, -8.5, -12, -7.5, -7, -6.5}));
 }
 
+TEST(ImageFile, AnInterceptThatIsNoNumberIsNone) {
+  const TemporaryFolder folder;
+  std::string bytes = nifti_header({2, 2, 2}, 2, 8);
+  put_at<float>(bytes, 112, 0.5f);
+  put_at<float>(bytes, 116, NAN);
+  write_bytes(folder / "scaled.nii",
+              bytes + bytes_of_values<std::uint8_t>({0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(read_image(folder / "scaled.nii").voxels,
+            (std::vector<float>{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5}));
+}
+
+/// As NIfTI's own library and ITK do.
+TEST(ImageFile, VoxelsThatBeginNowhereFollowTheHeader) {
+  const TemporaryFolder folder;
+  std::string bytes = nifti_header({2, 2, 2}, 2, 8).substr(0, 348);
+  put_at<float>(bytes, 108, 0.f);
+  write_bytes(folder / "x.nii", bytes + bytes_of_values<std::uint8_t>({0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(read_image(folder / "x.nii").voxels, (std::vector<float>{0, 1, 2, 3, 4, 5, 6, 7}));
+}
+
 TEST(ImageFile, ValuesAreReadInSeveralBlocks) {
   const TemporaryFolder folder;
   std::vector<std::int16_t> stored(97 * 97 * 170);  // three whole blocks and what is left

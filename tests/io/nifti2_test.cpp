@@ -114,6 +114,28 @@ TEST(Nifti2, IsPlacedByItsQformWhereThatAloneIsSet) {
   }
 }
 
+/// The sign of the third axis: NIfTI says that 0 is none, so no other.
+TEST(Nifti2, ItsThirdAxisIsTurnedByANegativeSignAlone) {
+  const TemporaryFolder folder;
+  for (const double sign : {1.0, 0.0, -1.0}) {
+    std::string bytes = header({.sform_code = 0, .qform_code = 1}) + counted(24);
+    put_at(bytes, 104, sign);
+    write_bytes(folder / "q.nii", bytes);
+    const Geometry grid = read_image(folder / "q.nii").geometry;
+    EXPECT_NEAR(grid.direction(2, 2), sign < 0 ? -1 : 1, 1e-6) << sign;
+    EXPECT_EQ(grid.origin, Eigen::Vector3d(-10, 20, 30)) << sign;
+  }
+}
+
+TEST(Nifti2, ItsUnitOfLengthIsReadFromItsPlace) {
+  const TemporaryFolder folder;
+  for (const bool swapped : {false, true}) {
+    write_bytes(folder / "m.nii", header({.swapped = swapped, .units = 1}) + counted(24, swapped));
+    EXPECT_TRUE(read_image(folder / "m.nii")
+                    .geometry.spacing.isApprox(Eigen::Vector3d(1000, 2000, 3000), 1e-12));
+  }
+}
+
 TEST(Nifti2, IsPlacedByItsSformWhereTheyDiffer) {
   const TemporaryFolder folder;
   std::string bytes = header({.qform_code = 1}) + counted(24);
@@ -181,10 +203,17 @@ TEST(Nifti2, AVectorFilesHeaderIsReadFromItsPlaces) {
       bytes += number;
     }
     bytes.resize(header_size + 4 + 16);
+    std::string kind(8, '\0');
+    put_at(kind, 0, 2.5);
+    if (swapped) std::ranges::reverse(kind);
+    bytes.replace(80, 8, kind);  // the first parameter of the intent
+    bytes.replace(508, 16, "NREG_TRANS and more than fits", 16);
     write_bytes(folder / "field.nii", bytes + counted(72, swapped));
     const VectorNifti file = read_vector_header(folder / "field.nii");
     EXPECT_EQ(file.qform_offset, (std::array<double, 3>{10, -20, 30}));
     EXPECT_TRUE(file.by_afni);
+    EXPECT_EQ(file.header.intent_p[0], 2.5);
+    EXPECT_EQ(file.header.intent_name, "NREG_TRANS and m");
     std::vector<std::string> warnings;
     EXPECT_EQ(vector_grid(file, warnings).spacing, Eigen::Vector3d(1, 2, 3));
   }

@@ -39,6 +39,28 @@ TEST(Orientation, WarnsWhenQformWinsOverADifferentSform) {
   EXPECT_NE(image.warnings[0].find("10.5 mm"), std::string::npos) << image.warnings[0];
 }
 
+TEST(Orientation, WarnsWhereTheFormsLieFartherApartThanRoundingPutsThem) {
+  const TemporaryFolder folder;
+  for (const float apart : {0.03f, 0.07f}) {  // of the smallest voxel of 1 mm
+    const HostImage image = read_with(folder, 2, {1, 0, 0, apart, 0, 2, 0, 0, 0, 0, 3, 0}, 1);
+    EXPECT_EQ(image.warnings.size(), apart > 0.05f ? 1u : 0u) << apart;
+  }
+}
+
+/// In floats: half a turn leaves 1 - b^2 - c^2 - d^2 = 1e-7 at most, whose root is 3e-4.
+TEST(Orientation, AQformOfHalfATurnIsNoMore) {
+  const TemporaryFolder folder;
+  std::string bytes = nifti_header({2, 3, 4}, 2, 8);
+  bytes[123] = 1;  // metres: a file that ITK does not place
+  put_at<std::int16_t>(bytes, 252, 1);
+  put_at<float>(bytes, 256, std::nextafter(0.6f, 0.0f));
+  put_at<float>(bytes, 260, 0.8f);
+  write_bytes(folder / "x.nii", bytes + std::string(24, 'a'));
+  const Eigen::AngleAxisd half(EIGEN_PI, Eigen::Vector3d(0.6, 0.8, 0));
+  const Eigen::Matrix3d lps = Eigen::Vector3d(-1, -1, 1).asDiagonal() * half.toRotationMatrix();
+  EXPECT_LT((read_image(folder / "x.nii").geometry.direction - lps).cwiseAbs().maxCoeff(), 1e-6);
+}
+
 TEST(Orientation, ScannerSformWinsWithoutWarning) {
   const TemporaryFolder folder;
   const HostImage image = read_with(folder, 1, straight, 1);
@@ -108,6 +130,22 @@ TEST(Orientation, LargeShearIsRefused) {
   std::array<float, 12> sheared = straight;
   sheared[1] = 0.6f;
   expect_io_error([&] { read_with(folder, 1, sheared, 0); }, {"x.nii", "not perpendicular"});
+}
+
+/// Of files that ITK places ITK says so; of others the limit is ours: 1.15 degrees.
+TEST(Orientation, AShearOfTwoDegreesIsRefused) {
+  const TemporaryFolder folder;
+  for (const float degrees : {1.0f, 2.0f}) {
+    std::string bytes = nifti_header({4, 5, 6}, 2, 8);
+    bytes[123] = 1;  // metres
+    const float lean = std::tan(degrees * float(EIGEN_PI) / 180);
+    put_sform(bytes, 1, {1, 2 * lean, 0, 5, 0, 2, 0, 6, 0, 0, 3, 7});
+    write_bytes(folder / "x.nii", bytes + std::string(120, 'a'));
+    if (degrees < 1.15f)
+      EXPECT_EQ(read_image(folder / "x.nii").warnings.size(), 2u);
+    else
+      expect_io_error([&] { read_image(folder / "x.nii"); }, {"x.nii", "not perpendicular"});
+  }
 }
 
 TEST(Orientation, ShearedSformBesideAQformWarns) {
