@@ -67,6 +67,7 @@ TEST_P(Content, OfAMaskOnlyWhatIsAboveAHalfCounts) {
   EXPECT_TRUE(same(levels(255, 0), plain));
   EXPECT_TRUE(same(levels(1, nan), plain));
   EXPECT_TRUE(same(levels(0.6f, 0.4f), plain)) << "probabilities";
+  EXPECT_TRUE(same(levels(1, 0.5f), plain)) << "a half is not above it";
   EXPECT_TRUE(same(levels(17, -3), plain));
 }
 
@@ -82,6 +83,28 @@ TEST_P(Content, ACropKeepsItsPlaceInTheWorld) {
   EXPECT_EQ(part.to_host(ctx)[part.extent().offset(4, 5, 1)],
             image.to_host(ctx)[g.extent.offset(6, 5, 4)]);
   EXPECT_TRUE(crop(ctx, Volume<float>(), box).empty());
+}
+
+TEST_P(Content, OfSeveralChannelsIsWhatAnyOfThemShows) {
+  const Geometry g = oblique_geometry({80, 72, 64});
+  const auto with_one_at = [&](int x, int y, int z) {
+    std::vector<float> v(g.extent.count(), 0);
+    v[g.extent.offset(x, y, z)] = 1;
+    return Volume<float>(ctx, g, v);
+  };
+  // In canonical order voxel (x, y, z) of these is (79 - x, 71 - y, z).
+  std::vector<Volume<float>> channels;
+  channels.push_back(with_one_at(40, 36, 32));
+  channels.push_back(with_one_at(20, 50, 32));
+  PreparedImage image(std::move(channels), Volume<float>());
+  PreparedImage& content = image.content(ctx);
+  ASSERT_NE(&content, &image);
+  ASSERT_EQ(content.channels(), 2u);
+  EXPECT_EQ(content.geometry().extent, (Extent{21 + 16 + 3, 15 + 16 + 1, 1 + 16 + 3}));
+  for (std::size_t c = 0; c < 2; ++c) {
+    const std::vector<float> voxels = content.channel(c).level(ctx, {}).to_host(ctx);
+    EXPECT_EQ(std::ranges::count(voxels, 1.0f), 1) << c;
+  }
 }
 
 /// The fixed image of a phantom in the midst of so many voxels of its background.
@@ -206,6 +229,15 @@ TEST_P(Content, WhatNeedsTheWholeGridHasIt) {
   const DisplacementField start(ctx, large.grid, std::vector<float>(3 * large.grid.extent.count()));
   flow.initial_displacement = &start;
   EXPECT_EQ(worked_on(flow), large.grid.extent) << "a start is kept";
+  flow.initial_displacement = nullptr;
+  flow.symmetric = true;
+  flow.initial_velocity = &start;
+  EXPECT_EQ(worked_on(flow), large.grid.extent) << "so is a velocity";
+  DemonsOptions demons = std::get<DemonsOptions>(quick_model<DemonsOptions>({1, 1}));
+  demons.kind = DemonsKind::log;
+  EXPECT_EQ(worked_on(demons), large.grid.extent) << "the velocity is a result here, too";
+  demons.kind = DemonsKind::esm;
+  EXPECT_NE(worked_on(demons), large.grid.extent);
 }
 
 }  // namespace

@@ -273,6 +273,12 @@ TEST(Pyramid, ThinVolumesKeepTheirSlices) {
   EXPECT_EQ(pyramid_factors(plain_geometry({160, 192, 224}), 3),
             (std::vector<Factors>{{4, 4, 4}, {2, 2, 2}, {1, 1, 1}}));
   EXPECT_EQ(pyramid_factors(plain_geometry({20, 20, 20}), 4).front(), (Factors{2, 2, 2}));
+  EXPECT_EQ(pyramid_factors(plain_geometry({16, 15, 32}), 4).front(), (Factors{2, 1, 4}))
+      << "eight voxels at least";
+  // A spacing doubles where that brings it nearer in ratio: 3.5 of 5.5 does, 4 does not.
+  g = plain_geometry({64, 64, 64});
+  g.spacing = {1.375, 3.5, 4};
+  EXPECT_EQ(pyramid_factors(g, 3).front(), (Factors{4, 2, 1}));
 }
 
 TEST(Pyramid, RegistrationBeginsWhereTwoAxesHaveVoxelsEnough) {
@@ -284,6 +290,8 @@ TEST(Pyramid, RegistrationBeginsWhereTwoAxesHaveVoxelsEnough) {
       << "32x24x20 before the finest";
   EXPECT_EQ(first_trusted_level(plain_geometry({40, 30, 20}), 3), 1)
       << "20x15x10 before the finest";
+  EXPECT_EQ(first_trusted_level(plain_geometry({64, 60, 40}), 3), 1)
+      << "16x15x10 would do if there were none of 32x30x20";
   EXPECT_EQ(first_trusted_level(plain_geometry({40, 28, 20}), 3), 2);
   EXPECT_EQ(first_trusted_level(plain_geometry({12, 14, 16}), 3), 2);
   EXPECT_EQ(first_trusted_level(plain_geometry({12, 14, 16}), 1), 0);
@@ -302,6 +310,10 @@ TEST_P(Ffd, IterationsForEachLevelLeaveNoneOut) {
   EXPECT_EQ(levels_run(), 1u);
   o.iterations = {1, 1, 1};
   EXPECT_EQ(levels_run(), 3u);
+  o.levels = 5;
+  o.iterations = {1};
+  o.first_level = 4;
+  EXPECT_EQ(levels_run(), 1u) << "3 is trusted, 4 is asked for";
 }
 
 TEST_P(Ffd, ALevelOfFewVoxelsIsComparedAsTheFinest) {

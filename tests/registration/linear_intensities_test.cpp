@@ -85,6 +85,19 @@ TEST(Outliers, AreCutToTheRangeOfTheOthers) {
   EXPECT_NEAR(voxels[6], 200, 1);
   EXPECT_NEAR(voxels[7], 100, 1);
   for (std::size_t i = 8; i < voxels.size(); ++i) ASSERT_EQ(voxels[i], ordinary[i]);
+  for (const float one : {-1e9f, 1e9f}) {
+    std::vector<float> voxels_and_one = ordinary;
+    voxels_and_one[7] = one;
+    cut_outliers(voxels_and_one);
+    EXPECT_NEAR(voxels_and_one[7], one < 0 ? 100 : 200, 1) << "at one end alone";
+  }
+  // Twenty mean deviations from the mean (of 25) and three ranges (of 100) beyond the others.
+  for (const float some : {590.0f, -290.0f}) {
+    std::vector<float> far = ordinary;
+    far[7] = some;
+    cut_outliers(far);
+    EXPECT_EQ(far[7], some);
+  }
   std::vector<float> sparse(10000, 0);
   sparse[3] = sparse[4] = 50;
   cut_outliers(sparse);

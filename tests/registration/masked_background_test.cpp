@@ -43,6 +43,27 @@ TEST(MaskedBackground, IsTheNaNAroundAnOrganButNoHoleInIt) {
     ASSERT_EQ(found[i] != 0, std::isnan(whole[i])) << "voxel " << i;
 }
 
+TEST(MaskedBackground, ReachesInFromEachFaceOfTheGrid) {
+  const int sides[3] = {grid.x, grid.y, grid.z};
+  for (int axis = 0; axis < 3; ++axis)
+    for (const bool far : {false, true}) {  // a pit that opens at one face alone
+      std::vector<float> image(grid.count(), 1);
+      for (int z = 0; z < grid.z; ++z)
+        for (int y = 0; y < grid.y; ++y)
+          for (int x = 0; x < grid.x; ++x) {
+            const int at[3] = {x, y, z};
+            const int along = far ? sides[axis] - 1 - at[axis] : at[axis];
+            const Eigen::Vector3d p(x - 24, y - 20, z - 22);
+            const double away = std::sqrt(p.squaredNorm() - p[axis] * p[axis]);
+            if (along < 25 && away < 8) image[grid.offset(x, y, z)] = nan;
+          }
+      const std::vector<std::uint8_t> found = masked_background(grid, image.data());
+      ASSERT_EQ(found.size(), grid.count()) << axis << ' ' << far;
+      for (std::size_t i = 0; i < found.size(); ++i)
+        ASSERT_EQ(found[i] != 0, std::isnan(image[i])) << axis << ' ' << far << ", voxel " << i;
+    }
+}
+
 TEST(MaskedBackground, IsNothingBeyondAFieldOfView) {
   const Eigen::Matrix3d turned =
       (Eigen::AngleAxisd(0.5, Eigen::Vector3d(1, 2, 3).normalized())).toRotationMatrix();
