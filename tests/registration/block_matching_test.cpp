@@ -299,6 +299,21 @@ TEST(TrimmedFit, CountsWhatLiesEquallyFarAlikeWhateverTheOrder) {
   }
 }
 
+TEST(TrimmedFit, TakesMatchesByTheirWeights) {
+  std::vector<PointMatch> matches;  // of channels, of which one says to the right, one to the left
+  for (int i = 0; i < 64; ++i) {
+    const int row = i / 4, slice = i / 16;
+    const Eigen::Vector3d x(20 * (i % 4), 20 * (row % 4), 20 * slice), right(1, 0, 0);
+    matches.push_back({x, x + right, 1, 3});
+    matches.push_back({x, x - right, 1, 1});
+  }
+  const Eigen::Affine3d identity = Eigen::Affine3d::Identity();
+  for (const LinearModel model : {LinearModel::rigid, LinearModel::affine}) {
+    const Eigen::Affine3d found = fit_trimmed(matches, model, {30, 30, 30}, 80, identity, 1);
+    EXPECT_TRUE(found.isApprox(Eigen::Affine3d(Eigen::Translation3d(0.5, 0, 0)), 1e-9));
+  }
+}
+
 TEST(TrimmedFit, HasTheSameBitsWithAnyNumberOfThreads) {
   std::mt19937 random(11);
   std::normal_distribution<double> noise(0, 2);

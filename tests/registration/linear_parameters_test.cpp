@@ -44,6 +44,12 @@ TEST(LinearParametersTest, StartIsTheNearestOfTheModelAndAUnitStepMovesTheEdgeBy
     const LinearParameters held(fewer, center, 80, a, NotFree::held);
     EXPECT_TRUE(held.affine(held.start()).isApprox(a, 1e-12)) << int(fewer);
   }
+  const LinearParameters similarity(LinearModel::similarity, center, 80, a);
+  const Eigen::Matrix3d alike = similarity.affine(similarity.start()).linear();
+  EXPECT_TRUE(
+      (alike.transpose() * alike)
+          .isApprox(std::pow(1.2 * 0.8 * 1.05, 2.0 / 3) * Eigen::Matrix3d::Identity(), 1e-12))
+      << "the scale that keeps the volume";
   for (const int i : {0, 4}) {
     Eigen::VectorXd p = rigid.start();
     p[i] += 1;
@@ -54,6 +60,8 @@ TEST(LinearParametersTest, StartIsTheNearestOfTheModelAndAUnitStepMovesTheEdgeBy
 
 TEST(LinearOptions, IterationsAreThoseOfTheFinestLevelsWhereCoarseOnesAreLeftOut) {
   LinearOptions o;
+  for (const auto& [level, usual] : {std::pair(0, 40), {1, 30}, {2, 15}, {3, 6}, {7, 6}})
+    EXPECT_EQ(o.iterations_of_level(level, 8), usual) << level;
   o.levels = 3;
   o.iterations = {5, 6, 7};
   EXPECT_EQ(o.iterations_of_level(2, 3), 7);

@@ -1,4 +1,5 @@
 // The searches of linear registration on costs that need no image.
+#include <algorithm>
 #include <cmath>
 
 #include <freeflow/registration/linear/powell.h>
@@ -119,6 +120,78 @@ TEST(QuasiNewton, FindsTheMinimumAndLeavesTheCurvature) {
   EXPECT_EQ(curvature.rows(), 3);
   for (std::size_t i = 1; i < record.iterations.size(); ++i)
     EXPECT_LT(record.iterations[i].cost, record.iterations[i - 1].cost);
+}
+
+/// x^2 + 1e6 y^2, and the largest change of a parameter that was asked for.
+struct Trench {
+  Eigen::Vector2d from{3, 0};
+  double farthest = 0;
+
+  SmoothCost cost() {
+    return [this](const Eigen::VectorXd& p, Eigen::VectorXd* gradient) {
+      farthest = std::max(farthest, (p - from).cwiseAbs().maxCoeff());
+      if (gradient) *gradient = Eigen::Vector2d(2 * p[0], 2e6 * p[1]);
+      return p[0] * p[0] + 1e6 * p[1] * p[1];
+    };
+  }
+};
+
+TEST(QuasiNewton, StartsAnewWhereTheCurvatureOfACoarserLevelMisleads) {
+  Observer silent;
+  LevelRecord record;
+  Trench trench;
+  Eigen::VectorXd p = trench.from;
+  Eigen::MatrixXd curvature = Eigen::Matrix2d{{1e-6, 1}, {1, 2e6}};  // which leads up a wall
+  EXPECT_LT(minimize_quasi_newton(trench.cost(), p, curvature, {}, record, silent), 1e-3);
+}
+
+TEST(QuasiNewton, NoStepIsLongerThanAsked) {
+  Observer silent;
+  LevelRecord record;
+  Trench trench;
+  Eigen::VectorXd p = trench.from;
+  Eigen::MatrixXd curvature;
+  QuasiNewtonOptions o;
+  o.longest_step = 0.25;
+  o.max_iterations = 1;
+  minimize_quasi_newton(trench.cost(), p, curvature, o, record, silent);
+  EXPECT_NEAR(trench.farthest, 0.25, 1e-12);
+  ASSERT_EQ(record.iterations.size(), 2u);
+  EXPECT_NEAR(record.iterations.back().step_mm, 0.25, 1e-12);
+}
+
+TEST(QuasiNewton, EndsAfterThreeIterationsInARowThatGainNextToNothing) {
+  Observer silent;
+  LevelRecord record;
+  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+  const SmoothCost smooth = [](const Eigen::VectorXd& q, Eigen::VectorXd* gradient) {
+    if (gradient) *gradient = 2e-3 * q;
+    return 1e-3 * q.squaredNorm();
+  };
+  Eigen::MatrixXd curvature;
+  QuasiNewtonOptions o;
+  o.tolerance = 1e6;  // so that no iteration gains enough
+  o.longest_step = 0.01;
+  o.smallest_step = 1e-6;
+  minimize_quasi_newton(smooth, p, curvature, o, record, silent);
+  EXPECT_EQ(record.iterations.size(), 1u + 3);
+  EXPECT_EQ(record.stopped_because, "converged");
+}
+
+TEST(QuasiNewton, StaysWhereThereIsNoCost) {
+  Observer silent;
+  LevelRecord record;
+  Eigen::VectorXd p = Eigen::Vector3d(-4, 5, 6);
+  Eigen::MatrixXd curvature;
+  int asked = 0;
+  const SmoothCost none = [&](const Eigen::VectorXd&, Eigen::VectorXd*) {
+    ++asked;
+    return double(INFINITY);
+  };
+  EXPECT_EQ(minimize_quasi_newton(none, p, curvature, {}, record, silent), INFINITY);
+  EXPECT_EQ(p, Eigen::Vector3d(-4, 5, 6));
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(record.stopped_because, "no overlap");
 }
 
 }  // namespace

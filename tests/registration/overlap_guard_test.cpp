@@ -62,6 +62,34 @@ TEST_P(OverlapGuardOf, LooksAtAMaskOfFewVoxels) {
   EXPECT_NEAR(guard.overlap(Eigen::Affine3d::Identity()), 18.0 / 27, 1e-12);
 }
 
+TEST_P(OverlapGuardOf, KnowsTheSidesOfTheMovingGrid) {
+  const Extent n{20, 40, 30};
+  const Volume<float> whole = values_in(ctx, n, {0, 0, 0}, {19, 39, 29});
+  const OverlapGuard guard(ctx, whole, whole);
+  const int sides[3] = {n.x, n.y, n.z};
+  for (int axis = 0; axis < 3; ++axis)
+    for (const double voxels : {-15.0, -0.45, 0.45, 15.0}) {
+      const Eigen::Affine3d moved(Eigen::Translation3d(Eigen::Vector3d::Unit(axis) * voxels));
+      const double inside = sides[axis] - std::round(std::abs(voxels));
+      EXPECT_NEAR(guard.overlap(moved), inside / sides[axis], std::abs(voxels) < 1 ? 0 : 0.05)
+          << axis << ' ' << voxels;
+    }
+}
+
+TEST_P(OverlapGuardOf, MeasuresTheImagesByTheirVolumes) {
+  const Volume<float> fixed = values_in(ctx, {20, 20, 20}, {0, 0, 0}, {19, 19, 9});
+  const auto moving = [&](int last) {
+    const Volume<float> part = values_in(ctx, {10, 10, 10}, {0, 0, 0}, {9, 9, last});
+    Geometry g = part.geometry();
+    g.spacing = {2, 2, 3};
+    return Volume<float>(ctx, g, part.to_host(ctx));
+  };
+  const OverlapGuard less(ctx, fixed, moving(3)), more(ctx, fixed, moving(5));
+  EXPECT_NEAR(less.measured_ratio(), 400.0 * 12 / 4000, 1e-12);
+  EXPECT_TRUE(less.moving_is_masked());
+  EXPECT_FALSE(more.moving_is_masked());
+}
+
 TEST(SpreadStride, IsInNoStepWithRowsOrSlices) {
   for (const Extent n : {Extent{35, 40, 25}, Extent{160, 192, 224}, Extent{35, 35, 35}}) {
     std::vector<bool> seen(std::size_t(n.x));
