@@ -205,6 +205,10 @@ TEST(MghFile, AFileThatNamesItsIntentIsAnImage) {
   const TemporaryFolder folder;
   write_bytes(folder / "a.mgh", header({.version = 0x101}) + counted_voxels<std::int16_t>(24));
   expect_counted(folder / "a.mgh", StoredType::int16);
+  for (const int warp : {0x301, 0x401}) {  // and its inverse
+    write_bytes(folder / "w.mgh", header({.version = warp}) + counted_voxels<std::int16_t>(24));
+    expect_io_error([&] { read_image(folder / "w.mgh"); }, {"it is a warp of FreeSurfer"});
+  }
 }
 
 TEST(MghFile, WhatItCannotHoldIsNotWritten) {

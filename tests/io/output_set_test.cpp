@@ -109,6 +109,27 @@ TEST(OutputSet, TheNextRunRemovesWhatAKilledOneLeft) {
   EXPECT_FALSE(fs::exists(folder / "s01_a"));
 }
 
+TEST(OutputSet, FoldersThatOnlyLookLikeThoseOfARunStay) {
+  const TemporaryFolder folder;
+  for (const char* name : {".freeflow-s01_abcdefg", ".freeflow-s01_-abcdefg", ".freeflow-s01_"})
+    fs::create_directory(folder / name);
+  { const OutputSet outputs(folder / "s01_"); }
+  for (const char* name : {".freeflow-s01_abcdefg", ".freeflow-s01_-abcdefg", ".freeflow-s01_"})
+    EXPECT_TRUE(fs::exists(folder / name)) << name;
+}
+
+TEST(OutputSet, TakesNamesAsLongAsAFilesAndFoldersByADot) {
+  const TemporaryFolder folder;
+  const std::string name(250, 'n');
+  for (const std::string& prefix : {folder / name, folder / "sub/.", folder / "sub/deep/.."}) {
+    OutputSet outputs(prefix);
+    write_bytes(outputs.file("a"), "whole");
+    outputs.commit();
+  }
+  EXPECT_EQ(read_bytes(folder / (name + "a")), "whole");
+  EXPECT_EQ(read_bytes(folder / "sub/a"), "whole");
+}
+
 TEST(OutputSet, TheNextRunEndsTheMoveThatWasKilled) {
   const TemporaryFolder folder;
   const fs::path staging = abandoned(folder, "s01_");
