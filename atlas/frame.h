@@ -31,8 +31,8 @@ TrimmedMean trimmed_log_mean(std::span<const Eigen::Affine3d> affines,
 Eigen::Affine3d shape_part(const Eigen::Affine3d& map, const Eigen::Vector3d& centre);
 
 /// The subjects' own grid where all have the same. Else cubes of the median of their smallest voxel
-/// sides, along the axes of `turn` (a rotation of the world), as far as the median of their fields
-/// of view, about `centre`.
+/// sides, along the axes of the world, as far as the median of their fields of view, about
+/// `centre`.
 Geometry template_grid(std::span<const SubjectCard> cards, const Eigen::Vector3d& centre);
 
 /// The space that all of them say they lie in; where they differ, what a Geometry has.

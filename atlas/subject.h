@@ -10,7 +10,7 @@
 namespace freeflow {
 
 struct AtlasSubject {
-  /// For messages and reports; no two subjects have the same. At most 256 bytes.
+  /// For messages and reports; no two subjects have the same. Fewer than 256 bytes.
   std::string name;
   Geometry geometry;
   /// Such as T1 and T2: x fastest, all on `geometry`, as many for every subject, in one order. A
