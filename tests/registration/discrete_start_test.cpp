@@ -286,6 +286,41 @@ TEST_P(StartSearch, LooksNoFurtherWhereTheCoarseCellsShowSmallMotion) {
       << "over what both see";
 }
 
+TEST_P(StartSearch, IsAStartOfTheFinestLevelWhereItIsAskedForThoughTheMotionIsSmall) {
+  const WarpedTexture t;
+  const Eigen::Affine3d away(Eigen::Translation3d(30, -20, 45));
+  Geometry moved = t.grid;  // by a voxel, of 0.02 of the object; and carried away
+  moved.origin += t.grid.direction.col(0) * t.grid.spacing.x();
+  const Volume<float> fixed(ctx, moved, t.m);
+  moved.origin = away * t.grid.origin;
+  const Volume<float> moving(ctx, moved, t.m);
+  FlowOptions flow;
+  flow.levels = 4;
+  flow.iterations = {0};
+  flow.initial = away;
+  const auto started = [&](StartKind kind) {
+    return register_images(ctx, fixed, moving, {flow, std::nullopt, kind});
+  };
+  const RegistrationResult asked = started(StartKind::discrete);
+  ASSERT_TRUE(asked.start.has_value());
+  EXPECT_TRUE(asked.start->taken);
+  EXPECT_EQ(asked.start->reason, "asked for, though the motion is small");
+  ASSERT_EQ(asked.levels.size(), 1u) << "its voxels are those of the finest level";
+  EXPECT_EQ(asked.levels[0].level, 3);
+  const DiscreteStart found = discrete_start(ctx, fixed, moving, away);
+  const std::vector<float> u = asked.displacement.to_host(ctx),
+                           expected =
+                               resample(ctx, found.displacement, fixed.geometry()).to_host(ctx);
+  for (std::size_t i = 0; i < u.size(); ++i) ASSERT_NEAR(u[i], expected[i], 1e-4) << i;
+  EXPECT_NEAR(u[extent.offset(32, 28, 22)], -1, 0.2);
+
+  const RegistrationResult automatic = started(StartKind::automatic);
+  ASSERT_TRUE(automatic.start.has_value());
+  EXPECT_FALSE(automatic.start->taken);
+  EXPECT_EQ(automatic.levels.size(), 2u) << "32 x 28 x 22 voxels and the finest";
+  for (const float v : automatic.displacement.to_host(ctx)) ASSERT_EQ(v, 0);
+}
+
 TEST_P(StartSearch, FollowsTheAffine) {
   WarpedTexture t;
   Geometry away = t.grid;

@@ -29,6 +29,36 @@ TEST_P(MaskedImages, OverlapIsThatOfTheVoxelsInsideTheMaskBeforeAndAfter) {
   EXPECT_EQ(inside.overlap_after, 1);
 }
 
+TEST_P(MaskedImages, OverlapIsThatThroughTheDisplacementThatIsStartedFrom) {
+  const Geometry g = plain_geometry({20, 16, 12});
+  const Volume<float> image =
+      sample_world(ctx, g, [](const Eigen::Vector3d& p) { return texture(p); });
+  const DisplacementField u(ctx, g, field_planes(g.extent, [](int x, int, int) {
+                              return Eigen::Vector3d(x < 10 ? -6 : 0, 0, 0);
+                            }));
+  FlowOptions flow;
+  flow.levels = 1;
+  flow.iterations = {0};
+  flow.initial_displacement = &u;
+  const RegistrationResult r = register_images(ctx, image, image, {flow, LinearModel::affine});
+  EXPECT_FALSE(r.linear.has_value()) << "whose affine the displacement would not go with";
+  EXPECT_EQ(r.overlap_before, 0.7) << "six columns in twenty leave the moving image";
+  EXPECT_EQ(r.affine.matrix(), Eigen::Matrix4d::Identity());
+  flow.initial_displacement = nullptr;
+  flow.initial.translation().x() = 4;
+  const RegistrationResult moved =
+      register_images(ctx, image, image, {flow, std::nullopt, StartKind::none});
+  EXPECT_EQ(moved.overlap_before, 0.8);
+  EXPECT_EQ(moved.overlap_after, 0.8);
+  // What is found leads most of the others back.
+  flow.iterations = {60};
+  flow.similarity.kind = SimilarityKind::ssd;
+  const RegistrationResult found =
+      register_images(ctx, image, image, {flow, std::nullopt, StartKind::none});
+  EXPECT_EQ(found.overlap_before, 0.8);
+  EXPECT_GT(found.overlap_after, 0.85);
+}
+
 TEST_P(MaskedImages, WhatLiesOutsideTheMasksChangesNoBit) {
   const Phantom p = turned_phantom();
   const auto ball = [](const Geometry& g, double radius) {
