@@ -124,6 +124,8 @@ TEST(BadImage, NotOneVolume) {
   expect_refused(folder / "two.nii", {"2-D image (4 x 4 x 1 voxels)"});
   write_bytes(folder / "flat.nii", nifti_header({4, 4, 1}, 2, 8) + data);
   expect_refused(folder / "flat.nii", {"2-D image"});
+  write_bytes(folder / "wall.nii", nifti_header({4, 1, 4}, 2, 8) + data);
+  expect_refused(folder / "wall.nii", {"2-D image (4 x 1 x 4 voxels)"});
   write_bytes(folder / "four.nii", nifti_header({2, 2, 2, 4}, 2, 8) + data);
   expect_refused(folder / "four.nii", {"it holds 4 volumes; extract one of them"});
   write_bytes(folder / "zero.nii", nifti_header({4, 0, 4}, 2, 8) + data);

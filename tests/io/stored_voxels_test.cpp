@@ -56,6 +56,22 @@ TEST(StoredLabels, OfACompressedFileWithoutItsLastBytesAreRefused) {
   expect_io_error([&] { read_labels(folder / "x.nii.gz"); }, {"checksum"});
 }
 
+TEST(StoredLabels, ScaledOnesVectorsAndVolumesAreNone) {
+  const TemporaryFolder folder;
+  const auto refused = [&](std::string bytes, const std::string& words) {
+    write_bytes(folder / "x.nii", bytes + std::string(64, '\1'));
+    expect_io_error([&] { read_labels(folder / "x.nii"); }, {words});
+  };
+  refused(nifti_header({2, 2, 2, 2}, 2, 8), "several volumes");
+  refused(nifti_header({2, 2, 2, 1, 3}, 2, 8), "several volumes or vectors");
+  for (const auto& [slope, intercept] : {std::pair(2.f, 0.f), {1.f, 3.f}}) {
+    std::string scaled = nifti_header({2, 2, 2}, 2, 8);
+    put_at<float>(scaled, 112, slope);
+    put_at<float>(scaled, 116, intercept);
+    refused(scaled, "scales the values");
+  }
+}
+
 TEST(StoredLabels, AnImagesVoxelsMayBeCompressedBesideItsHeader) {
   const TemporaryFolder folder;
   std::string header = nifti_header({4, 4, 4}, 2, 8).substr(0, 348);

@@ -310,10 +310,15 @@ TEST_P(Ffd, IterationsForEachLevelLeaveNoneOut) {
   EXPECT_EQ(levels_run(), 1u);
   o.iterations = {1, 1, 1};
   EXPECT_EQ(levels_run(), 3u);
-  o.levels = 5;
+  const Geometry wider = plain_geometry({40, 36, 20});  // 20x18x10 before the finest
+  const Volume<float> other = sample_world(ctx, wider, texture);
   o.iterations = {1};
-  o.first_level = 4;
-  EXPECT_EQ(levels_run(), 1u) << "3 is trusted, 4 is asked for";
+  for (const int first : {0, 2}) {
+    o.first_level = first;
+    EXPECT_EQ(register_images(ctx, other, other, {o, std::nullopt}).levels.size(),
+              first == 2 ? 1u : 2u)
+        << "a level that is asked for";
+  }
 }
 
 TEST_P(Ffd, ALevelOfFewVoxelsIsComparedAsTheFinest) {

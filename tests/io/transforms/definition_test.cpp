@@ -260,6 +260,8 @@ TEST(FreeSurfer, MorphsLeadFromTheAtlasToTheImage) {
             append(bytes, invalid ? 0 : place);
         for (int i = 0; i < 3; ++i) append(bytes, 0);
       }
+  append(bytes, 12);
+  for (std::size_t i = 0; i < nodes.count(); ++i) append(bytes, 0);  // labels
   append(bytes, 10);
   append_geometry(bytes, {16, 14, 12}, 1.5f, coronal);                            // image
   append_geometry(bytes, {8, 6, 10}, 1.f, {1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 2, 3});  // atlas, RAS
