@@ -300,6 +300,18 @@ TEST(FreeSurfer, LtaRunsFromSourceToDestination) {
   EXPECT_NE(alone.warnings[0].find("name the fixed image"), std::string::npos);
   EXPECT_TRUE(std::get<Eigen::Affine3d>(alone.steps[0]).isApprox(some_affine(), 1e-9));
   EXPECT_TRUE(read_transform_file(folder / "a.lta", {}, context).warnings.empty());
+  // Between images of one grid, which says nothing, and of one that reaches farther.
+  const TransformContext alike{grid_of_rows(2), grid_of_rows(2), {}},
+      longer{grid_of_rows(2), grid_of_rows(2, {7, 5, 4}), {}};
+  for (const bool is_longer : {false, true}) {
+    const TransformContext& both = is_longer ? longer : alike;
+    write_transform_file(folder / "b.lta", TransformFormat::freesurfer, chain_of({some_affine()}),
+                         both);
+    const HostTransform read = read_transform_file(folder / "b.lta", {}, both);
+    EXPECT_TRUE(read.warnings.empty());
+    EXPECT_TRUE(std::get<Eigen::Affine3d>(read.steps[0]).isApprox(some_affine(), 1e-9));
+    EXPECT_EQ(read_transform_file(folder / "b.lta").warnings.size(), is_longer ? 1u : 0u);
+  }
 }
 
 // --- Whose file is it? --------------------------------------------------------------------------
