@@ -113,10 +113,8 @@ struct Warp {
     }
   };
   OnDevice on(Context& ctx) const {
-    std::vector<float> finite = image;
-    for (float& v : finite) v = v == v ? v : 0;
     OnDevice d{
-        {ctx, fixed, bins}, {ctx, moving, image}, {ctx, moving, finite}, {ctx, fixed, planes}, map};
+        {ctx, fixed, bins}, {ctx, moving, image}, {ctx, moving, image}, {ctx, fixed, planes}, map};
     bspline_prefilter(ctx, d.coefficients.view());
     return d;
   }
