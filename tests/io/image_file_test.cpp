@@ -193,14 +193,16 @@ TEST(ImageFile, ANrrdOfTensorsStaysOne) {
 
 TEST(ImageFile, WhatANrrdInRasGivesInItsAxesIsSaidToBeInThem) {
   const TemporaryFolder folder;
-  const std::string grid =
-      "sizes: 6 2 2 2\nencoding: raw\nspace: right-anterior-superior\nspace directions: none "
-      "(1,0,0) (0,1,0) (0,0,1)\nspace origin: (0,0,0)\n";
-  for (const std::string last :
-       {"kinds: 3D-symmetric-matrix domain domain domain\n",
-        "kinds: vector domain domain domain\nDWMRI_gradient_0000:=1 0 1\n"}) {
-    write_bytes(folder / "t.nrrd", "NRRD0005\ntype: uchar\ndimension: 4\n" + grid + last + "\n" +
-                                       std::string(48, 'a'));
+  const std::string start =
+      "NRRD0005\ntype: uchar\ndimension: 4\nsizes: 6 2 2 2\nencoding: raw\nspace: "
+      "right-anterior-superior\nspace directions: none (1,0,0) (0,1,0) (0,0,1)\nspace origin: "
+      "(0,0,0)\n";
+  for (const char* last : {"kinds: 3D-symmetric-matrix domain domain domain\n\n",
+                           "kinds: vector domain domain domain\nDWMRI_gradient_0000:=1 0 1\n\n"}) {
+    std::string bytes = start;
+    bytes += last;
+    bytes.append(48, 'a');
+    write_bytes(folder / "t.nrrd", bytes);
     SeriesReader reader(folder / "t.nrrd");
     SeriesWriter writer(folder / "u.nrrd", reader.layout());
     writer.write(reader.read());

@@ -58,7 +58,7 @@ TEST(StoredLabels, OfACompressedFileWithoutItsLastBytesAreRefused) {
 
 TEST(StoredLabels, ScaledOnesVectorsAndVolumesAreNone) {
   const TemporaryFolder folder;
-  const auto refused = [&](std::string bytes, const std::string& words) {
+  const auto refused = [&](const std::string& bytes, const std::string& words) {
     write_bytes(folder / "x.nii", bytes + std::string(64, '\1'));
     expect_io_error([&] { read_labels(folder / "x.nii"); }, {words});
   };

@@ -230,6 +230,7 @@ TEST(Candidates, OfNoCostComeLast) {
       distinct({at(0, NAN), at(50, -0.1), at(100, -INFINITY), at(150, -0.3), at(151, -0.2)},
                Eigen::Vector3d::Zero(), 10, 5, 9);
   std::vector<double> where;
+  where.reserve(kept.size());
   for (const LinearCandidate& c : kept) where.push_back(c.world.translation().x());
   EXPECT_EQ(where, (std::vector<double>{150, 50, 0, 100}));
 }
