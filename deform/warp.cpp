@@ -34,6 +34,37 @@ void for_each_voxel(backend::Cpu cpu, Extent extent, const WarpWithGradientBody&
   });
 }
 
+namespace {
+
+/// Beside holes and outside the body's own rule holds, voxel by voxel.
+template <class Point>
+void warp_linear(backend::Cpu cpu, Extent extent, const WarpLinearBody<Point>& body) {
+  for_each_piece(cpu, extent, RowCells::longest, [&](int x, int y, int z, int n) {
+    const WarpLinearBody<Point> local = body;
+    float* const out = &local.out(x, y, z);
+    RowCells cells;
+    cells.locate(local.moving.extent, n, [&](int i) { return local.point(x + i, y, z); });
+    cells.fetch(local.moving.data);
+#pragma GCC ivdep
+    for (int i = 0; i < n; ++i) out[i] = cells.value(i);
+    for (int i = 0; i < n; ++i)
+      if (!is_finite(out[i])) local(x + i, y, z);
+  });
+}
+
+}  // namespace
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent, const WarpLinearBody<DisplacedPoint>& body) {
+  warp_linear(cpu, extent, body);
+}
+
+template <>
+void for_each_voxel(backend::Cpu cpu, Extent extent,
+                    const WarpLinearBody<PointThroughField>& body) {
+  warp_linear(cpu, extent, body);
+}
+
 void bspline_prefilter(Context& ctx, VolumeView<float> image) {
   const auto lines_along = [&](int axis) {
     Extent lines = image.extent;

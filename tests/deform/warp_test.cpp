@@ -234,6 +234,28 @@ TEST_P(Warp, BesideAHoleTheOthersOfTheCellCount) {
   EXPECT_FLOAT_EQ(at(2, 4), ramp(2, 4, 4) + 2.5f + 0.375f) << "a cell without a hole";
 }
 
+TEST_P(Warp, RowsAreSampledAsVoxelsAreOneByOne) {
+  // Longer than a piece of a row that the CPU samples at once.
+  const Geometry g = plain_geometry({301, 7, 5});
+  std::vector<float> voxels = random_values(g.extent.count(), 11);
+  for (std::size_t i = 0; i < voxels.size(); i += 37) voxels[i] = i % 2 ? NAN : INFINITY;
+  const std::vector<float> planes =
+      field_planes(g.extent, [](int x, int y, int z) { return wave(x, y, z, 2); });
+  const DisplacementField u(ctx, g, planes);
+  const std::vector<float> out = warp(ctx, Volume<float>(ctx, g, voxels), g,
+                                      Eigen::Affine3d::Identity(), &u, Interpolation::linear, -1)
+                                     .to_host(ctx);
+  const VolumeView<const float> image{voxels.data(), g.extent};
+  const std::size_t n = g.extent.count();
+  for (std::size_t i = 0; i < n; ++i) {
+    const Vec3f p{float(i % 301) + planes[i], float(i / 301 % 7) + planes[i + n],
+                  float(i / 301 / 7) + planes[i + 2 * n]};
+    float expected = sample_linear(image, p);
+    if (!is_finite(expected)) expected = sample_linear_beside_holes(image, p);
+    ASSERT_EQ(out[i], std::isnan(expected) ? -1 : expected) << i;
+  }
+}
+
 TEST_P(Warp, ACubicDoesNotDipBesideHoles) {
   // All but a box is missing, as around a masked brain: 0 there would pull the edge half way down.
   const Geometry g = plain_geometry({24, 22, 20});
