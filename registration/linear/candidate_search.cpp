@@ -11,6 +11,11 @@ double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b) {
          EIGEN_PI;
 }
 
+bool near(const Eigen::Affine3d& a, const Eigen::Affine3d& b, const Eigen::Vector3d& center,
+          double degrees, double near_mm) {
+  return angle_between(a, b) < degrees && (a * center - b * center).norm() < near_mm;
+}
+
 std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates,
                                       const Eigen::Vector3d& center, double degrees, double near_mm,
                                       std::size_t most) {
@@ -26,8 +31,7 @@ std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candid
     if (kept.size() == most) break;
     const LinearCandidate& c = candidates[index];
     const bool seen = std::any_of(kept.begin(), kept.end(), [&](const LinearCandidate& k) {
-      return angle_between(c.world, k.world) < degrees &&
-             (c.world * center - k.world * center).norm() < near_mm;
+      return near(c.world, k.world, center, degrees, near_mm);
     });
     if (!seen) kept.push_back(c);
   }

@@ -32,8 +32,11 @@ constexpr double far_turned = 45;  ///< degrees from the start: a header's pose 
 /// Angle between the rotations of two transforms, degrees.
 double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
-/// Sorted by cost, without those that are both within `degrees` and within near_mm (of where
-/// `center` goes) of a better one.
+/// Whether they lie both within `degrees` and within near_mm (of where `center` goes).
+bool near(const Eigen::Affine3d& a, const Eigen::Affine3d& b, const Eigen::Vector3d& center,
+          double degrees, double near_mm);
+
+/// Sorted by cost, without those that are near a better one.
 std::vector<LinearCandidate> distinct(const std::vector<LinearCandidate>& candidates,
                                       const Eigen::Vector3d& center, double degrees, double near_mm,
                                       std::size_t most);

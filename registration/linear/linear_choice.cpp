@@ -8,7 +8,7 @@ namespace freeflow {
 
 std::vector<LinearCandidate> LinearRun::apart(
     const std::vector<LinearCandidate>& candidates) const {
-  return distinct(candidates, levels_.fixed_content().center, 8, 2 * levels_.spacing_mm(0),
+  return distinct(candidates, levels_.fixed_content().center, near_degrees(), near_mm(),
                   candidates.size());
 }
 

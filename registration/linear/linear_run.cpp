@@ -118,15 +118,47 @@ void LinearRun::add_candidates(std::vector<LinearCandidate>& candidates, int l,
   }
 }
 
+void LinearRun::add_unturned(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start,
+                             LinearCost& cost, LevelRecord& record) {
+  constexpr double more = 1.1;
+  const auto best = std::min_element(candidates.begin(), candidates.end(),
+                                     [](const auto& a, const auto& b) { return a.cost < b.cost; });
+  if (options_.search != LinearSearch::automatic || angle_between(best->world, start) < far_turned)
+    return;
+  const Eigen::Vector3d center = levels_.fixed_content().center;
+  const Eigen::Translation3d to_center(levels_.moving_content().center - start * center);
+  SharedStructure& structure = structure_on(0);
+  double most = 0;
+  for (const LinearCandidate& c : candidates)
+    if (std::isfinite(c.cost)) most = std::max(most, structure.share(c.world));
+  std::optional<LinearCandidate> found;
+  for (const Eigen::Affine3d& from : {start, to_center * start}) {
+    LinearCandidate led{from};
+    LevelRecord aside;
+    follow_structure(led, coarse_model(), 0, coarse_iterations(record), aside, record, false);
+    const double share = std::isfinite(led.cost) ? structure.share(led.world) : 0;
+    if (share <= (found ? most : more * most)) continue;
+    most = share;
+    found = led;
+  }
+  if (!found) return;
+  std::erase_if(candidates, [&](const LinearCandidate& c) {
+    return near(c.world, found->world, center, near_degrees(), near_mm());
+  });
+  found->cost = cost.evaluate(found->world);
+  candidates.push_back(*found);
+}
+
 void LinearRun::refine(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start,
                        LinearCost& cost, int l, LevelRecord& record) {
   const bool last = l + 1 == levels_.count();
   if (l == 0 || (l == 1 && candidates.size() > 1)) {
     for (LinearCandidate& c : candidates) {
       Eigen::MatrixXd curvature;
-      descend_together(c, rigid() ? LinearModel::rigid : LinearModel::similarity, cost, l,
-                       std::min(record.max_iterations, 20), curvature, record, false);
+      descend_together(c, coarse_model(), cost, l, coarse_iterations(record), curvature, record,
+                       false);
     }
+    if (l == 0) add_unturned(candidates, start, cost, record);
     candidates = those_that_go_on(candidates, start, l, l == 0 && !last ? 3 : 1, record);
   }
   if (l == 0 && !last) return;
@@ -155,19 +187,25 @@ void LinearRun::descend_together(LinearCandidate& candidate, LinearModel model, 
   const double before = structure.share(otherwise.world);
   const double after = std::isfinite(candidate.cost) ? structure.share(candidate.world) : 0;
   if (after >= enough * before) return;
-  Eigen::MatrixXd unknown;
-  LevelRecord aside;  // of another measure, whose costs do not compare
-  StopObserver silent(observer_.stop_request());
-  const int asked = structure.cost().evaluations();
-  descend(otherwise, model, structure.cost(), l, iterations, unknown, aside, silent,
-          candidate_is_alone);
-  record.evaluations += structure.cost().evaluations() - asked;
+  LevelRecord aside;
+  follow_structure(otherwise, model, l, iterations, aside, record, candidate_is_alone);
   if (!std::isfinite(otherwise.cost) || structure.share(otherwise.world) <= after) return;
-  otherwise.by_structure = true;
   otherwise.cost = cost.evaluate(otherwise.world);
   candidate = otherwise;
   curvature.resize(0, 0);
   record.stopped_because = aside.stopped_because;
+}
+
+void LinearRun::follow_structure(LinearCandidate& candidate, LinearModel model, int l,
+                                 int iterations, LevelRecord& aside, LevelRecord& record,
+                                 bool candidate_is_alone) {
+  LinearCost& correlation = structure_on(l).cost();
+  Eigen::MatrixXd unknown;
+  StopObserver silent(observer_.stop_request());
+  const int asked = correlation.evaluations();
+  descend(candidate, model, correlation, l, iterations, unknown, aside, silent, candidate_is_alone);
+  candidate.by_structure = true;
+  record.evaluations += correlation.evaluations() - asked;
 }
 
 void LinearRun::descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,

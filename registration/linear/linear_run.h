@@ -55,14 +55,31 @@ class LinearRun {
   void add_candidates(std::vector<LinearCandidate>& candidates, int l, const Eigen::Affine3d& start,
                       LevelRecord& record);
 
+  /// Of the automatic search's first level: where what fits best is turned far, local correlation
+  /// is followed from poses that are not turned, the start and the start about the centres. What
+  /// shares a tenth more structure than any candidate takes the place of those near it.
+  void add_unturned(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start,
+                    LinearCost& cost, LevelRecord& record);
+
   /// Descends from each candidate. The coarsest two levels, with few parameters, decide which go
   /// on; after the finest one is chosen.
   void refine(std::vector<LinearCandidate>& candidates, const Eigen::Affine3d& start,
               LinearCost& cost, int l, LevelRecord& record);
 
+  /// Of a descent that only says which candidates go on.
+  LinearModel coarse_model() const {
+    return rigid() ? LinearModel::rigid : LinearModel::similarity;
+  }
+  static int coarse_iterations(const LevelRecord& record) {
+    return std::min(record.max_iterations, 20);
+  }
+
   /// Costs that lie so near are not told apart.
   double cost_tolerance() { return 0.01 * similarity_.measure().range(); }
 
+  /// Transforms so near are not told apart, either.
+  double near_degrees() const { return 8; }
+  double near_mm() const { return 2 * levels_.spacing_mm(0); }
   /// What is not told apart counts once, the better of the two.
   std::vector<LinearCandidate> apart(const std::vector<LinearCandidate>& candidates) const;
 
@@ -90,6 +107,11 @@ class LinearRun {
   void descend_together(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
                         int iterations, Eigen::MatrixXd& curvature, LevelRecord& record,
                         bool candidate_is_alone = true);
+
+  /// A descent along local correlation instead of the measure. `aside` holds its record, as its
+  /// costs do not compare; its evaluations count in `record`.
+  void follow_structure(LinearCandidate& candidate, LinearModel model, int l, int iterations,
+                        LevelRecord& aside, LevelRecord& record, bool candidate_is_alone);
 
   void descend(LinearCandidate& candidate, LinearModel model, LinearCost& cost, int l,
                int iterations, Eigen::MatrixXd& curvature, LevelRecord& record, Observer& observer,

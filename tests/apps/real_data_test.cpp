@@ -249,8 +249,9 @@ TEST_F(RealData, ASlabThatLiesElsewhereIsFound) {
   EXPECT_LT(sum / count, 4) << "73 mm by the search about the centres alone";
 }
 
-/// Coarse NMI takes a shading for structure and turns them; of the poses that it does not turn the
-/// one goes on that shares most with the other image, not the one that it likes best.
+/// Coarse NMI takes a shading for structure and turns them. Of the poses that it does not turn the
+/// one goes on that shares most with the other image, not the one that it likes best; where it
+/// turns all but those that it leaves where they were, local correlation leads.
 TEST_F(RealData, LungsUnderShadingsAreNotTurned) {
   const std::filesystem::path dir = data / "lung_elastix";
   const auto shaded = [&](const char* from, const Eigen::Vector3f& along, const char* to) {
@@ -267,17 +268,26 @@ TEST_F(RealData, LungsUnderShadingsAreNotTurned) {
         }
     write_image((folder / to).string(), image.geometry, image.voxels, StoredType::float32, 1);
   };
-  shaded("baseline.nii.gz", {-0.933F, -0.328F, 0.144F}, "f.nii");
-  shaded("followup.nii.gz", {0.211F, 0.976F, -0.055F}, "m.nii");
-  const Outcome o = run(program_path("linreg") + " -f f.nii -m m.nii -o l_ --outputs report");
-  ASSERT_EQ(o.status, 0) << o.err;
-  const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string());
   const auto fixed = points(dir / "baseline_points.csv"),
              moving = points(dir / "followup_points.csv");
   ASSERT_EQ(fixed.size(), moving.size());
-  double sum = 0;
-  for (std::size_t i = 0; i < fixed.size(); ++i) sum += (found * fixed[i] - moving[i]).norm();
-  EXPECT_LT(sum / double(fixed.size()), 10) << "turned by 66 degrees: 31 mm";
+  struct Shading {
+    Eigen::Vector3f fixed, moving;
+    const char* otherwise;
+  };
+  const Shading shadings[] = {
+      {{-0.933F, -0.328F, 0.144F}, {0.211F, 0.976F, -0.055F}, "turned by 66 degrees: 31 mm"},
+      {{0.959F, -0.205F, -0.196F}, {-0.537F, -0.842F, 0.050F}, "turned by 44 degrees: 27 mm"}};
+  for (const Shading& s : shadings) {
+    shaded("baseline.nii.gz", s.fixed, "f.nii");
+    shaded("followup.nii.gz", s.moving, "m.nii");
+    const Outcome o = run(program_path("linreg") + " -f f.nii -m m.nii -o l_ --outputs report");
+    ASSERT_EQ(o.status, 0) << o.err;
+    const Eigen::Affine3d found = read_affine((folder / "l_0GenericAffine.mat").string());
+    double sum = 0;
+    for (std::size_t i = 0; i < fixed.size(); ++i) sum += (found * fixed[i] - moving[i]).norm();
+    EXPECT_LT(sum / double(fixed.size()), 10) << s.otherwise;
+  }
 }
 
 /// Of lungs of two people few blocks match, and what is fitted to them does not settle.
