@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <freeflow/io/file_checks.h>
@@ -100,8 +101,18 @@ DisplacementField read_displacement(Context& ctx, const std::string& path) {
   return DisplacementField(ctx, field.geometry, field.planes);
 }
 
+void require_field_name(const std::string& path) {
+  const std::optional<FileFormat> format = written_format(path);
+  if (!format || *format == FileFormat::mgh)
+    fail_writing(
+        path,
+        "a displacement field is written as .nii, .nii.gz, .mha or .nrrd, of which regtool "
+        "convert makes others, such as .h5");
+}
+
 void write_displacement(const std::string& path, const Geometry& geometry,
                         std::span<const float> planes, const Compression& compression) {
+  require_field_name(path);
   const std::size_t count = geometry.extent.count();
   require(planes.size() == 3 * count, "the number of displacements does not fit the geometry");
   const Eigen::Matrix3d to_world = geometry.index_to_world().linear();

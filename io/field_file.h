@@ -31,6 +31,10 @@ void to_voxels(const std::string& path, HostField& field);
 HostField read_displacement(const std::string& path);
 DisplacementField read_displacement(Context& ctx, const std::string& path);
 
+/// Throws IoError where the extension is none that write_displacement writes: to be asked before
+/// what is written is computed.
+void require_field_name(const std::string& path);
+
 /// Writes .nii, .nii.gz, .mha or .nrrd by the extension, as float32. `planes` as in HostField.
 /// Throws IoError, or InvalidArgument when the number of displacements does not fit the geometry.
 void write_displacement(const std::string& path, const Geometry& geometry,

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <system_error>
 
 #include <freeflow/core/error.h>
@@ -84,16 +83,23 @@ FileFormat format_to_read(const std::string& path) {
   return *format;
 }
 
-FileFormat format_to_write(const std::string& path) {
+std::optional<FileFormat> written_format(const std::string& path) {
   for (const std::string extension : {".nii", ".nii.gz"})
     if (has_extension(path, extension) && !is_of_mixed_case(path, extension.size()))
       return FileFormat::nifti;
   if (path.ends_with(".mha")) return FileFormat::metaimage;  // MetaIO writes small letters alone
   if (has_extension(path, ".nrrd")) return FileFormat::nrrd;
   if (has_extension(path, ".mgz") || has_extension(path, ".mgh")) return FileFormat::mgh;
-  fail_writing(path,
-               "its extension names no format that is written; use .nii, .nii.gz, .mha, .nrrd, "
-               ".mgz or .mgh");
+  return std::nullopt;
+}
+
+FileFormat format_to_write(const std::string& path) {
+  const std::optional<FileFormat> format = written_format(path);
+  if (!format)
+    fail_writing(path,
+                 "its extension names no format that is written; use .nii, .nii.gz, .mha, .nrrd, "
+                 ".mgz or .mgh");
+  return *format;
 }
 
 std::uint64_t size_of_readable_file(const std::string& path) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -29,6 +30,8 @@ bool is_image_format(const std::string& path);
 FileFormat format_to_read(const std::string& path);
 /// As format_to_read; formats that keep header and voxels in two files are not written.
 FileFormat format_to_write(const std::string& path);
+/// The same, nothing for what is not written.
+std::optional<FileFormat> written_format(const std::string& path);
 
 /// True when `path` ends with `extension` (lower case, with its dot), whatever the case of `path`.
 bool has_extension(const std::string& path, const std::string& extension);

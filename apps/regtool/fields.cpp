@@ -1,7 +1,9 @@
 // regtool compose, invert and jacobian: transforms as fields.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <optional>
+#include <variant>
 
 #include <apps/one_stream.h>
 #include <apps/options.h>
@@ -9,6 +11,7 @@
 #include <apps/regtool/chain_memory.h>
 #include <apps/regtool/commands.h>
 #include <freeflow/io/field_file.h>
+#include <freeflow/io/file_checks.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
 #include <freeflow/transform/transform_operations.h>
@@ -72,6 +75,7 @@ int regtool_compose(int argc, const char* const* argv) {
                "whole.nii.gz\n",
                Grid::always))
     return done;
+  require_field_name(c.output);
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   const Geometry grid = read_geometry(c.reference, c.warnings);
   const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
@@ -95,6 +99,12 @@ Geometry grid_of_inverse(const std::string& file, const Transform& inverse, cons
               "' begins where its affine ends, in the moving image's space; name that image with "
               "--moving IMAGE");
   return of.links().back().field->geometry();
+}
+
+bool holds_field(const HostChain& file) {
+  return std::ranges::any_of(file.transforms.front().steps, [](const auto& step) {
+    return std::holds_alternative<HostField>(step);
+  });
 }
 
 /// The share of a field's grid that it takes beyond that grid, where an inverse on it has no place.
@@ -142,6 +152,7 @@ int regtool_invert(int argc, const char* const* argv) {
   ChainImages images;
   if (!c.reference.empty()) images.reference = read_geometry(c.reference, c.warnings);
   HostChain file = read_chain(c.transforms, images, c.warnings);
+  if (holds_field(file)) require_field_name(c.output);
   std::optional<Geometry> moving;
   if (!c.moving.empty()) moving = read_geometry(c.moving, c.warnings);
   file.to_be_inverted = moving.has_value();
@@ -182,6 +193,7 @@ int regtool_jacobian(int argc, const char* const* argv) {
                "Leave the affine out for what the deformation adds to it.\n",
                Grid::always))
     return done;
+  format_to_write(c.output);  // refuses it before anything is computed
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   const Geometry grid = read_geometry(c.reference, c.warnings);
   const auto determinant = [&](Context& on, const Transform& chain) {
