@@ -27,10 +27,12 @@ void require_grid(const std::string& file, const Geometry& grid, const std::stri
 }
 
 /// Before the work rather than after it, when they are carried.
-void check_labels(const ListedSubject& listed, const Geometry& grid) {
+void check_labels(const ListedSubject& listed, const Geometry& grid,
+                  std::vector<std::string>& warnings) {
   if (listed.labels.empty()) return;
-  require_grid(listed.labels, read_labels(listed.labels).geometry, listed.channels[0], grid,
-               " --interpolation labels");
+  const HostLabels labels = read_labels(listed.labels);
+  warnings.insert(warnings.end(), labels.warnings.begin(), labels.warnings.end());
+  require_grid(listed.labels, labels.geometry, listed.channels[0], grid, " --interpolation labels");
 }
 
 template <class Work>
@@ -62,6 +64,7 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
   }
   if (!listed.mask.empty()) {
     HostImage mask = read_image(listed.mask);
+    warnings.insert(warnings.end(), mask.warnings.begin(), mask.warnings.end());
     require_grid(listed.mask, mask.geometry, first, subject.geometry, " --interpolation labels");
     subject.mask = std::move(mask.voxels);
   }
@@ -103,7 +106,8 @@ ReadSubjects read_subjects(const std::vector<ListedSubject>& listed, bool keep_g
         for (std::size_t i = next++; i < n && !interrupt_requested(); i = next++) {
           failures[i] = failure_of([&] { read[i] = read_subject(listed[i], warnings[i]); });
           if (!failures[i])
-            failures_of_labels[i] = failure_of([&] { check_labels(listed[i], read[i].geometry); });
+            failures_of_labels[i] =
+                failure_of([&] { check_labels(listed[i], read[i].geometry, warnings[i]); });
         }
       });
   }

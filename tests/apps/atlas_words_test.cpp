@@ -1,5 +1,6 @@
 // What atlas says of subjects, options and files that are not as it needs them.
 #include <cmath>
+#include <cstdint>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -69,6 +70,24 @@ TEST_F(AtlasWords, TransformsKeepToTheSearchThatTheTemplateWasMadeBy) {
   o = run(call);
   ASSERT_EQ(o.status, 0) << o.err;
   EXPECT_EQ(std::filesystem::last_write_time(path("a_turned_1Warp.nii.gz")), before);
+}
+
+TEST_F(AtlasWords, SaysWhatFilesOfMasksAndLabelsSayOfTheirGrids) {
+  std::vector<std::string> doubtful{"ms1.nii", "ls2.nii"};
+  for (const std::string& name : doubtful) {
+    std::fstream file(path(name), std::ios::in | std::ios::out | std::ios::binary);
+    constexpr int sform_code = 254, srow_x_offset = 292;
+    const std::int16_t aligned = 2;  // to another image: of such ITK takes the qform
+    const float elsewhere = 77;
+    file.seekp(sform_code).write(reinterpret_cast<const char*>(&aligned), sizeof aligned);
+    file.seekp(srow_x_offset).write(reinterpret_cast<const char*>(&elsewhere), sizeof elsewhere);
+  }
+  const Outcome o = run(atlas + images() + labels() + "--masks ms0.nii ms1.nii ms2.nii -o out_" +
+                        quick + "--dry-run");
+  ASSERT_EQ(o.status, 0) << o.err;
+  for (const std::string& name : doubtful)
+    EXPECT_NE(o.err.find("warning: '" + name + "': qform and sform differ"), std::string::npos)
+        << o.err;
 }
 
 TEST_F(AtlasWords, ASubjectThatIsLeftOutHasNoFigures) {
