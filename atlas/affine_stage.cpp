@@ -39,7 +39,7 @@ double correlation_through(Context& ctx, const Volume<float>& fixed, const Volum
 AtlasSubject TemplateBuilder::reference() const {
   if (options_.start) {
     AtlasSubject start = *options_.start;
-    normalise_intensities(start);
+    normalise_intensities(start, "AtlasOptions::start");
     return start;
   }
   // of middle size

@@ -61,7 +61,7 @@ SubjectCard prepare(AtlasSubject& subject) {
     for (float& v : subject.mask) v = v > 0.5f ? 1 : 0;
     if (card.has_mask && std::ranges::count(subject.mask, 1.f) == 0)
       throw RegistrationError("the mask of subject '" + subject.name + "' has no voxel above 0.5");
-    normalise_intensities(subject);
+    normalise_intensities(subject, "subject '" + subject.name + "'");
     card.moments = object_moments(subject);
   } catch (const RegistrationError& e) {
     card.failure = e.what();

@@ -30,18 +30,17 @@ double foreground_mean(const std::vector<float>& voxels, const std::vector<float
 }
 
 void normalise(std::vector<float>& voxels, const std::vector<float>& mask,
-               const std::string& name) {
+               const std::string& called) {
   std::vector<float> finite;
   finite.reserve(voxels.size());
   for (const float v : voxels)
     if (std::isfinite(v)) finite.push_back(v);
-  if (finite.empty()) throw RegistrationError("subject '" + name + "' has no finite voxel");
+  if (finite.empty()) throw RegistrationError(called + " has no finite voxel");
   const auto at = finite.begin() + std::ptrdiff_t(low_percentile * double(finite.size()));
   std::nth_element(finite.begin(), at, finite.end());
   const double low = *at, mean = foreground_mean(voxels, mask, low);
   if (!(mean > 0))
-    throw RegistrationError("subject '" + name +
-                            "' has one intensity alone: nothing can be registered to it");
+    throw RegistrationError(called + " has one intensity alone: nothing can be registered to it");
   const double factor = usual_intensity / mean;
   for (float& v : voxels)
     v = std::isfinite(v)
@@ -51,9 +50,8 @@ void normalise(std::vector<float>& voxels, const std::vector<float>& mask,
 
 }  // namespace
 
-void normalise_intensities(AtlasSubject& subject) {
-  for (std::vector<float>& channel : subject.channels)
-    normalise(channel, subject.mask, subject.name);
+void normalise_intensities(AtlasSubject& subject, const std::string& called) {
+  for (std::vector<float>& channel : subject.channels) normalise(channel, subject.mask, called);
 }
 
 ObjectMoments object_moments(const AtlasSubject& subject) {

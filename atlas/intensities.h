@@ -15,9 +15,9 @@ inline constexpr float lowest_intensity = -200, highest_intensity = 1000;
 /// Maps every channel linearly: the 0.1 % percentile of its finite voxels becomes 0 and the mean of
 /// the foreground usual_intensity; then values are cut to lowest and highest_intensity. The
 /// foreground are the mask's voxels, or without one those above an eighth of the mean of all above
-/// the percentile (as SPM's global mean, spm_global.m). Throws RegistrationError naming the subject
-/// when a channel is constant.
-void normalise_intensities(AtlasSubject& subject);
+/// the percentile (as SPM's global mean, spm_global.m). Throws RegistrationError that says how it
+/// is `called` when a channel is constant.
+void normalise_intensities(AtlasSubject& subject, const std::string& called = "the image");
 
 /// Where the object is (mm, LPS): of normalised intensities above an eighth of the usual, inside
 /// the mask.

@@ -90,6 +90,15 @@ TEST_F(AtlasWords, SaysWhatFilesOfMasksAndLabelsSayOfTheirGrids) {
         << o.err;
 }
 
+TEST_F(AtlasWords, AConstantImageToStartFromIsNoSubject) {
+  const HostImage image = read_image(path("s1.nii"));
+  write_image(path("flat.nii"), image.geometry, std::vector<float>(image.voxels.size(), 3),
+              StoredType::float32, 1);
+  const Outcome o = run(atlas + images() + "-o out_ --start flat.nii" + quick);
+  EXPECT_EQ(o.status, 1);
+  EXPECT_EQ(o.err, "atlas: --start has one intensity alone: nothing can be registered to it\n");
+}
+
 TEST_F(AtlasWords, ASubjectThatIsLeftOutHasNoFigures) {
   const HostImage image = read_image(path("s1.nii"));
   write_image(path("flat.nii"), image.geometry, std::vector<float>(image.voxels.size(), 3),
