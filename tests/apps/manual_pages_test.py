@@ -56,6 +56,8 @@ class Manual(unittest.TestCase):
         self.assertEqual(self.complete("regtool", "apply", "--interpolation", "lab"), ["labels"])
         self.assertEqual(self.complete("regtool", "convert", "--to", "f"), ["fsl", "freesurfer"])
         self.assertEqual(self.complete("regtool", "apply", "--type", "uint1"), ["uint16"])
+        self.assertEqual(self.complete("ffdreg", "--outputs", "wa"), ["warp", "warped"])
+        self.assertEqual(self.complete("ffdreg", "--outputs", "all,inverse,war"), ["all,inverse,warp", "all,inverse,warped"])
         self.assertEqual(self.complete("ffdreg", "-f", ""), [])  # files are the shell's
 
     def test_no_word_of_a_list_is_cut(self):
