@@ -239,7 +239,8 @@ class Calls(Folder):
         for words, sentence in ((("--data", self.folder / "gone"), "there is no folder"),
                                 (("--data", self.folder), "has nothing for liver"),
                                 (("--data", self.folder, "--only", "data"), "has nothing for liver"),
-                                (("--only", "phantom", "--pairs", "a,b"), "is called a,b; there are phantom_liver_ct, phantom_liver_ct_mask"),
+                                (("--only", "phantom", "--pairs", "a,b"), "is called a; there are phantom_liver_ct, phantom_liver_ct_mask"),
+                                (("--only", "phantom", "--pairs", "phantom_liver_ct,b"), "is called b; there are phantom_liver_ct, phantom_liver_ct_mask"),
                                 (("--only", "phantom", "--full", "--pairs", "a"), "phantom_liver_ct_full, phantom_liver_ct_full_mask"),
                                 (("--methods", "as Lee"), "no registration is called as Lee; there are ffdreg, fluidreg")):
             done = self.run_it("liver", "--programs", self.folder, "--out", self.folder / "out", *words)
