@@ -76,11 +76,18 @@ bool is_image_format(const std::string& path) { return format_of(path).has_value
 
 FileFormat format_to_read(const std::string& path) {
   const std::optional<FileFormat> format = format_of(path);
+  if (has_extension(path, ".hdr.gz")) fail_compressed_header(path);
   if (!format)
     fail_reading(path,
                  "its extension names no known format; use .nii, .nii.gz, .hdr/.img, .mha, .mhd, "
                  ".nrrd, .nhdr, .mgz or .mgh");
   return *format;
+}
+
+void fail_compressed_header(const std::string& path) {
+  fail_reading(path,
+               "the header of its pair is compressed, which is not read: gunzip the .hdr.gz, or "
+               "save the image as .nii.gz (fslchfiletype NIFTI_GZ)");
 }
 
 std::optional<FileFormat> written_format(const std::string& path) {

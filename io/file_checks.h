@@ -28,6 +28,9 @@ bool is_image_format(const std::string& path);
 
 /// By the extension, in either case. Throws IoError that lists the known ones.
 FileFormat format_to_read(const std::string& path);
+/// Of a pair as FSL's NIFTI_PAIR_GZ writes it, .hdr.gz and .img.gz.
+[[noreturn]] void fail_compressed_header(const std::string& path);
+
 /// As format_to_read; formats that keep header and voxels in two files are not written.
 FileFormat format_to_write(const std::string& path);
 /// The same, nothing for what is not written.

@@ -50,6 +50,10 @@ void name_files(NiftiHeader& header) {
     const bool capitals = std::isupper(static_cast<unsigned char>(header.path.back())) != 0;
     const std::string data = stem + (capitals ? ".IMG" : ".img"), gz = capitals ? ".GZ" : ".gz";
     header.header_path = stem + (capitals ? ".HDR" : ".hdr");
+    std::error_code unreadable;  // what else is amiss is said by who opens it
+    if (!std::filesystem::exists(header.header_path, unreadable) && !unreadable &&
+        std::filesystem::exists(header.header_path + gz, unreadable))
+      fail_compressed_header(header.path);
     const bool compressed = !std::filesystem::exists(data) && std::filesystem::exists(data + gz);
     header.data_path = compressed ? data + gz : data;
     return;

@@ -231,6 +231,10 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
   for (const std::string name : {"PAIR.HDR", "PAIR.IMG"})
     EXPECT_EQ(read_image(folder / name).voxels[7], 104) << name;
 
+  write_bytes(folder / "fsl.hdr.gz", header);
+  write_bytes(folder / "fsl.img.gz", "abcdefgh");
+  for (const std::string name : {"fsl.hdr.gz", "fsl.img.gz", "fsl.hdr", "fsl.img"})
+    expect_io_error([&] { read_image(folder / name); }, {name, "fslchfiletype NIFTI_GZ"});
   write_bytes(folder / "other.mhd",
               "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 2 3\nElementType "
               "= MET_UCHAR\nElementDataFile = other.raw\n");
