@@ -141,6 +141,12 @@ Eigen::Affine3d matrix_of(const std::string& path, const std::vector<double>& nu
 }
 
 void write_text(const std::string& path, const std::string& text) {
+  const std::array others{".h5", ".hdf5", ".tfm"};  // of ITK's, whose text is another
+  if (is_image_format(path) ||
+      std::ranges::any_of(others, [&](const char* end) { return has_extension(path, end); }))
+    fail_writing(path,
+                 "an affine of this format is text, and a name that ends so is not; name it .txt, "
+                 ".mat (FLIRT) or .aff12.1D (AFNI)");
   std::ofstream out(path, std::ios::binary);
   if (!out) fail_writing(path, errno);
   out << text;

@@ -91,6 +91,7 @@ Eigen::Affine3d matrix_of(const std::string& path, const std::vector<double>& nu
 /// Four rows of four, in full precision, after `heading`.
 void write_matrix_text(const std::string& path, const Eigen::Affine3d& affine,
                        const std::string& heading = "");
+/// Throws IoError where the file's name is one of an image or of ITK's other transforms.
 void write_text(const std::string& path, const std::string& text);
 
 /// The geometry named, or a GridUnknown that says which file needs it and why.

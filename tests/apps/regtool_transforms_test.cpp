@@ -67,6 +67,12 @@ TEST_F(RegtoolTransforms, ConvertTakesTheInverseOfAffines) {
   EXPECT_TRUE(read_affine(path("none.mat")).isApprox(Eigen::Affine3d::Identity(), 1e-12));
   const std::string images = " --fixed f.nii.gz --moving f.nii.gz";
   ASSERT_EQ(run(regtool + " convert -t t.mat --to fsl -o t_fsl.mat" + images).status, 0);
+  for (const std::string to :
+       {"niftyreg -o x.mha", "mrtrix -o x.h5", "fsl -o x.nrrd", "afni -o x.tfm"}) {
+    std::string call = regtool + " convert -t t.mat --to ";
+    expect_refusal(run(call.append(to).append(images)),
+                   "an affine of this format is text, and a name that ends so is not");
+  }
   ASSERT_EQ(
       run(regtool + " convert -t '[t_fsl.mat,1]' --from fsl --to itk -o b.mat" + images).status, 0);
   EXPECT_TRUE(read_affine(path("b.mat")).isApprox(turned.inverse(), 1e-5));
