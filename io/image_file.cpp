@@ -62,7 +62,7 @@ void mark_nonfinite(const std::string& path, HostImage& image) {
       if (!std::isfinite(voxel)) voxel = std::numeric_limits<float>::quiet_NaN();
   image.nonfinite_voxels = nonfinite;
   if (image.nonfinite_voxels == image.voxels.size())
-    fail_reading(path, "none of its voxels is finite");
+    throw NothingFinite("cannot read '" + one_line(path) + "': none of its voxels is finite");
   if (image.nonfinite_voxels > 0)
     image.warnings.push_back("'" + path + "': " + std::to_string(image.nonfinite_voxels) + " of " +
                              std::to_string(image.voxels.size()) +

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <freeflow/core/error.h>
 #include <freeflow/core/volume.h>
 #include <freeflow/io/compression.h>
 #include <freeflow/io/stored_type.h>
@@ -28,10 +29,15 @@ struct HostImage {
   std::vector<std::string> warnings;
 };
 
+/// A file is an image as it should be, and has no finite voxel.
+struct NothingFinite : IoError {
+  using IoError::IoError;
+};
+
 /// Reads a volume of any real voxel type. Throws IoError with one sentence when the file is
 /// missing, of another kind, truncated or damaged, when it is not one scalar volume (2-D, several
-/// volumes, vectors, RGB, complex), when its axes are sheared or when no voxel is finite. Header
-/// sizes are checked against the file before memory is allocated.
+/// volumes, vectors, RGB, complex), when its axes are sheared or (NothingFinite) when no voxel is
+/// finite. Header sizes are checked against the file before memory is allocated.
 HostImage read_image(const std::string& path);
 
 /// The grid of a volume, series or field, from its header alone. Throws IoError as read_image does.

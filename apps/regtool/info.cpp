@@ -8,8 +8,11 @@
 #include <apps/one_stream.h>
 #include <apps/program.h>
 #include <apps/regtool/commands.h>
+#include <apps/regtool/markups.h>
 #include <apps/regtool/transform_words.h>
 #include <apps/report.h>
+#include <freeflow/io/file_checks.h>
+#include <freeflow/io/mesh_file.h>
 
 namespace po = boost::program_options;
 
@@ -49,6 +52,22 @@ std::optional<TransformFormat> transform_in(const std::string& file, const Image
   }
   how = "as its header says";
   return detect(file);
+}
+
+/// What holds points, by its name.
+void refuse_points(const std::string& file) {
+  for (const char* table : {".csv", ".tsv", ".fcsv"})
+    if (has_extension(file, table))
+      fail_reading(file,
+                   "it is a table, of which info says nothing: regtool points maps its points");
+  if (is_mesh_name(file))
+    fail_reading(file,
+                 "it is a mesh, of which info says nothing: regtool points maps its vertices");
+  if (is_markups_name(file))
+    fail_reading(
+        file,
+        "it is no image and no transform: regtool points maps 3D Slicer's markups, regtool "
+        "report shows reports");
 }
 
 struct InfoOptions {
@@ -117,7 +136,9 @@ int regtool_info(int argc, const char* const* argv) {
   std::string how = "as --from says";
   std::optional<ImageHeader> header;
   if (!format) {
-    if (is_image_name(o.file)) header = read_image_header(o.file);
+    refuse_points(o.file);
+    if (is_image_name(o.file) || has_extension(o.file, ".hdr.gz"))
+      header = read_image_header(o.file);
     format = transform_in(o.file, header ? &*header : nullptr, how);
     if (!header && !format) read_transform_file(o.file);  // whose sentence says what to name
   }

@@ -101,7 +101,14 @@ void print_image(const std::string& path, const ImageHeader& header,
     print_line("values", "not read: the range is that of a 3-D scalar image");
     return;
   }
-  const HostImage image = read_image(path);
+  HostImage image;
+  try {
+    image = read_image(path);
+  } catch (const NothingFinite& e) {
+    print_line("values", "none: no voxel has a finite number");
+    warnings.push_back(std::string("the programs refuse it: ") + e.what());
+    return;
+  }
   float low = std::numeric_limits<float>::infinity(), high = -low;
   for (const float v : image.voxels)
     if (v == v) low = std::min(low, v), high = std::max(high, v);

@@ -45,6 +45,24 @@ class RegtoolInfo : public ProgramTest {
   }
 };
 
+TEST_F(RegtoolInfo, DescribesAnImageOfNothingFinite) {
+  write_image(path("nan.nii"), Geometry{{4, 5, 6}}, std::vector<float>(120, NAN),
+              StoredType::float32, 1);
+  info("nan.nii", {"4x5x6 voxels", "values     none: no voxel has a finite number",
+                   "warning    the programs refuse it: cannot read 'nan.nii': none of its voxels"});
+}
+
+TEST_F(RegtoolInfo, SaysOfTablesMeshesAndPairsWhatTheyAre) {
+  for (const std::string name : {"p.csv", "p.fcsv", "p.ply", "p.mrk.json", "p.hdr.gz"})
+    write_bytes(path(name), "x,y,z\n1,2,3\n");
+  const std::string call = regtool + " info ";
+  expect_refusal(run(call + "p.csv"), "it is a table, of which info says nothing");
+  expect_refusal(run(call + "p.fcsv"), "it is a table, of which info says nothing");
+  expect_refusal(run(call + "p.ply"), "it is a mesh, of which info says nothing");
+  expect_refusal(run(call + "p.mrk.json"), "it is no image and no transform");
+  expect_refusal(run(call + "p.hdr.gz"), "the header of its pair is compressed");
+}
+
 TEST_F(RegtoolInfo, SaysWhichFormWasTakenAndWhy) {
   write_forms(1, 0, shifted);
   const std::string calm =
