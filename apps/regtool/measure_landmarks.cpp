@@ -11,10 +11,8 @@ namespace freeflow::apps {
 
 namespace {
 
-std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std::string& frame,
-                                             const std::string& image,
+std::vector<Eigen::Vector3d> points_in_world(PointTable table, const std::string& image,
                                              std::vector<std::string>& warnings) {
-  PointTable table = read_points(path, frame);
   std::vector<Eigen::Vector3d>& points = table.points;
   if (table.frame == "ras")
     for (Eigen::Vector3d& p : points) p.head<2>() *= -1;
@@ -29,10 +27,11 @@ std::vector<Eigen::Vector3d> points_in_world(const std::string& path, const std:
 
 Measured measure_landmarks(Context& ctx, const MeasureOptions& o, const Transform& chain,
                            std::vector<std::string>& warnings) {
-  const std::vector<Eigen::Vector3d> fixed = points_in_world(o.fixed_points, o.frame, o.fixed,
-                                                             warnings),
-                                     moving = points_in_world(o.moving_points, o.frame, o.moving,
-                                                              warnings);
+  const PointTable of_fixed = read_points(o.fixed_points, o.frame, true),
+                   // --frame is of what does not say it: one of the two at least
+      of_moving = read_points(o.moving_points, o.frame, of_fixed.frame == o.frame);
+  const std::vector<Eigen::Vector3d> fixed = points_in_world(of_fixed, o.fixed, warnings),
+                                     moving = points_in_world(of_moving, o.moving, warnings);
   require(fixed.size() == moving.size(),
           "'" + o.fixed_points + "' holds " + std::to_string(fixed.size()) + " points, '" +
               o.moving_points + "' " + std::to_string(moving.size()) +

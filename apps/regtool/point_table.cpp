@@ -217,14 +217,14 @@ void write_number(std::ostream& out, double value, bool decimal_comma) {
 
 }  // namespace
 
-PointTable read_points(const std::string& path, const std::string& frame) {
+PointTable read_points(const std::string& path, const std::string& frame, bool may_be_of_another) {
   size_of_readable_file(path);
   PointTable table =
       is_markups_name(path) ? read_markups(path) : read_table(path, frame == "voxel");
   if (table.frame.empty()) table.frame = frame;
   if (table.frame != "lps" && table.frame != "ras" && table.frame != frame)
     fail_reading(path, "its CoordinateSystem is '" + table.frame + "', neither LPS nor RAS");
-  if (frame != "lps" && table.frame != frame)
+  if (frame != "lps" && table.frame != frame && !may_be_of_another)
     fail_reading(path, std::string("its CoordinateSystem is ") +
                            (table.frame == "lps" ? "LPS" : "RAS") + ", but --frame is " + frame +
                            "; leave --frame out");

@@ -27,8 +27,9 @@ struct PointTable {
 /// comma, and are written with it again. Empty lines and other comments are left out. Its points
 /// are of the frame that the file names, else of `frame`: lps, ras or voxel. Throws IoError with
 /// the line that is no point, and where `frame` is another than the file's and not the default,
-/// lps.
-PointTable read_points(const std::string& path, const std::string& frame);
+/// lps, unless it `may_be_of_another` file that is read beside this one.
+PointTable read_points(const std::string& path, const std::string& frame,
+                       bool may_be_of_another = false);
 
 /// Throws IoError.
 void write_points(const std::string& path, const PointTable& table);

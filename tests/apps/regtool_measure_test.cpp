@@ -126,6 +126,14 @@ TEST_F(RegtoolMeasure, MeasuresLandmarksInTheFrameSaid) {
   std::ofstream(folder / "m_ras.csv") << "-2,-2.5,3\n3,-6,5\n-8,8,3\n";
   const std::string ras = "--fixed-points f_ras.csv --moving-points m_ras.csv --frame ras ";
   EXPECT_NEAR(measured(ras + chain)["landmarks"]["tre_mean"], lps, 1e-9);
+  std::ofstream(folder / "f.mrk.json")
+      << R"({"markups":[{"type":"Fiducial","coordinateSystem":"LPS","controlPoints":[)"
+      << R"({"position":[1,2,3]},{"position":[-4,5,6]},{"position":[7.5,-8,2]}]}]})";
+  const std::string one_says = "--fixed-points f.mrk.json --moving-points m_ras.csv --frame ras ";
+  EXPECT_NEAR(measured(one_says + chain)["landmarks"]["tre_mean"], lps, 1e-9);
+  expect_refusal(
+      run(measure + "--fixed-points f.mrk.json --moving-points f.mrk.json --frame ras " + chain),
+      "its CoordinateSystem is LPS, but --frame is ras; leave --frame out");
   const json voxels = measured(points + chain + "--frame voxel --fixed f.nii.gz --moving f.nii.gz");
   EXPECT_GT(voxels["landmarks"]["tre_before_mean"], 0);
   std::ofstream(folder / "far.csv") << "1,2,3\n-4,5,6\n500,0,0\n";
