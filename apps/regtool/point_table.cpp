@@ -162,9 +162,26 @@ char separator_of(const std::string& line) {
   return cells.size() == 1 && line.find('\t') != std::string::npos ? '\t' : ',';
 }
 
+/// Surfaces and streamlines of other programs are no text, or their numbers stand among marks.
+void require_text(const std::string& path, std::istream& file) {
+  std::string begin(4096, '\0');
+  file.read(begin.data(), std::streamsize(begin.size()));
+  begin.resize(std::size_t(file.gcount()));
+  file.clear();
+  file.seekg(0);
+  if (begin.starts_with("\xff\xfe") || begin.starts_with("\xfe\xff"))
+    fail_reading(path, "it is text in UTF-16; save it as UTF-8");
+  if (begin.starts_with('<') || begin.starts_with("mrtrix tracks") ||
+      begin.find('\0') != std::string::npos)
+    fail_reading(path,
+                 "it is no table of points; a surface goes in as .ply, .stl, .obj or .vtk, and "
+                 "streamlines as a table of their points");
+}
+
 PointTable read_table(const std::string& path, bool of_voxels) {
-  std::ifstream file(path);
+  std::ifstream file(path, std::ios::binary);
   if (!file) fail_reading(path, "it cannot be opened");
+  require_text(path, file);
   skip_byte_order_mark(file);
   PointTable table;
   std::string line, comments;

@@ -354,6 +354,21 @@ TEST_F(RegtoolPoints, VoxelsAreThoseOfTheImagesNamed) {
   EXPECT_LT((table("x.csv")[1] - Eigen::Vector3d(3, 5.5, 7)).norm(), 1e-4) << "and back";
 }
 
+TEST_F(RegtoolPoints, SurfacesAndStreamlinesOfOthersAreNoTables) {
+  using namespace std::string_literals;
+  for (const auto& [name, begin] : {std::pair{"lh.white", "\xff\xff\xfe made by\n\n\0\0\1"s},
+                                    {"lh.gii", "<?xml version=\"1.0\"?>\n"s},
+                                    {"a.tck", "mrtrix tracks\ncount: 1\n"s},
+                                    {"a.trk", "TRACK\0\1"s}}) {
+    std::ofstream(folder / name, std::ios::binary) << begin;
+    expect_refusal(run(regtool + " points --direction fixed-to-moving -o out.csv -i " + name),
+                   "it is no table of points; a surface goes in as .ply, .stl, .obj or .vtk");
+  }
+  std::ofstream(folder / "wide.csv", std::ios::binary) << "\xff\xfex\0,\0y\0"s;
+  expect_refusal(run(regtool + " points --direction fixed-to-moving -o out.csv -i wide.csv"),
+                 "it is text in UTF-16; save it as UTF-8");
+}
+
 TEST_F(RegtoolPoints, BeyondAFieldOnlyAffinesHold) {
   text("p.csv", "100,0,0\n0,-60,1\n");
   for (const std::string direction : {"fixed-to-moving", "moving-to-fixed"}) {

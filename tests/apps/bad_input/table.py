@@ -306,7 +306,7 @@ DAMAGED_TRANSFORMS = [
 ]
 POINTS = [({"p.csv": data}, "regtool points -i {} -t a.txt -o out.csv --direction fixed-to-moving", f"p.csv|{words}") for data, words in (
     (b"x,y,z\n", "no point"), (b"1,2\n3,4\n", "line 1"), (b"x,y\n1,2\n", "names of columns"), (b"1,2,3\n4,x,6\n", "line 2"), (b"1,2,3\nnan,1,1\n", "line 2"),
-    (b"1,2,3\n1e999,1,1\n", "line 2"), (b"\x00\xff\x00\n\x01\n", "line 1"))]
+    (b"1,2,3\n1e999,1,1\n", "line 2"), (b"\x00\xff\x00\n\x01\n", "no table of points"))]
 
 # --- the machine -----------------------------------------------------------------------------------------------------------------
 
