@@ -302,8 +302,8 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   return data;
 }
 
-/// The bytes that a zlib or gzip stream at `offset` decompresses to. Throws when the stream is
-/// damaged.
+/// The bytes that a zlib stream at `offset` decompresses to, or a gzip stream of as many members as
+/// there are. Throws when the stream is damaged.
 std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) {
   std::ifstream in(data.file, std::ios::binary);
   in.seekg(std::streamoff(data.offset));
@@ -311,8 +311,8 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 32) != Z_OK) fail_reading(path, "zlib cannot be started");
   int status = Z_OK;
-  std::uint64_t left = data.stored_bytes;
-  while (status == Z_OK || status == Z_BUF_ERROR) {
+  std::uint64_t left = data.stored_bytes, bytes = 0;
+  while (status == Z_OK || status == Z_BUF_ERROR || status == Z_STREAM_END) {
     if (stream.avail_in == 0) {
       in.read(reinterpret_cast<char*>(source.data()),
               std::streamsize(std::min<std::uint64_t>(source.size(), left)));
@@ -321,11 +321,16 @@ std::uint64_t inflated_bytes(const std::string& path, const DeclaredData& data) 
       left -= stream.avail_in;
       if (stream.avail_in == 0) break;
     }
+    if (status == Z_STREAM_END) {
+      constexpr unsigned char begins_member = 0x1f;
+      if (*stream.next_in != begins_member) break;  // padding, which nobody reads
+      inflateReset(&stream);
+    }
     stream.next_out = sink.data();
     stream.avail_out = unsigned(sink.size());
     status = inflate(&stream, Z_NO_FLUSH);
+    bytes += sink.size() - stream.avail_out;
   }
-  const std::uint64_t bytes = stream.total_out;
   inflateEnd(&stream);
   if (status != Z_OK && status != Z_BUF_ERROR && status != Z_STREAM_END)
     fail_reading(path, "its compressed data are damaged");

@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <freeflow/io/byte_sink.h>
 #include <freeflow/io/image_header.h>
 #include <freeflow/io/label_file.h>
 #include <freeflow/io/series_file.h>
@@ -230,11 +231,11 @@ TEST(ImageFile, HeaderAndDataInTwoFiles) {
   write_bytes(folder / "PAIR.IMG", "abcdefgh");
   for (const std::string name : {"PAIR.HDR", "PAIR.IMG"})
     EXPECT_EQ(read_image(folder / name).voxels[7], 104) << name;
-
   write_bytes(folder / "fsl.hdr.gz", header);
   write_bytes(folder / "fsl.img.gz", "abcdefgh");
   for (const std::string name : {"fsl.hdr.gz", "fsl.img.gz", "fsl.hdr", "fsl.img"})
     expect_io_error([&] { read_image(folder / name); }, {name, "fslchfiletype NIFTI_GZ"});
+
   write_bytes(folder / "other.mhd",
               "ObjectType = Image\nNDims = 3\nDimSize = 2 2 2\nElementSpacing = 1 2 3\nElementType "
               "= MET_UCHAR\nElementDataFile = other.raw\n");
@@ -310,6 +311,26 @@ TEST(ImageFile, UnitsOfLengthThatItkPassesOverAreSaid) {
       }
     }
   }
+}
+
+TEST(ImageFile, AnNrrdIsReadFromSeveralMembersOfGzip) {
+  const TemporaryFolder folder;
+  const auto compressed = [&](const std::string& bytes) {
+    ByteSink sink(folder / "m.gz", true, Compression());
+    sink.write(bytes.data(), bytes.size());
+    sink.close();
+    return read_bytes(folder / "m.gz");
+  };
+  const std::string header =
+                        "NRRD0005\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nspacings: 1 1 "
+                        "1\nencoding: gzip\n\n",
+                    members = compressed("abcde") + compressed("fgh");
+  write_bytes(folder / "x.nrrd", header + members);
+  EXPECT_EQ(read_image(folder / "x.nrrd").voxels[7], 'h');
+  write_bytes(folder / "x.nrrd", header + members + std::string(5, '\0'));
+  EXPECT_EQ(read_image(folder / "x.nrrd").voxels[7], 'h') << "padding";
+  write_bytes(folder / "x.nrrd", header + compressed("abcde") + compressed("fg"));
+  expect_io_error([&] { read_image(folder / "x.nrrd"); }, {"file ends after 7 of 8 voxels"});
 }
 
 TEST(ImageFile, ExtensionsInCapitals) {
