@@ -12,11 +12,22 @@
 
 namespace freeflow {
 
+namespace {
+
+/// What ITK reads without a word.
+void warn_of_header(const std::string& path, FileFormat format,
+                    std::vector<std::string>& warnings) {
+  warn_of_length_unit(path, format, warnings);
+  if (format == FileFormat::nrrd) warn_of_nrrd(path, warnings);
+}
+
+}  // namespace
+
 StoredHeader read_stored_header(const std::string& path, FileFormat format) {
   if (format == FileFormat::mgh) return read_mgh_header(path);
   check_raw_data(path, format);
   StoredHeader header = read_itk_header(path, format);
-  warn_of_length_unit(path, format, header.warnings);
+  warn_of_header(path, format, header.warnings);
   return header;
 }
 
@@ -30,14 +41,14 @@ Geometry stored_geometry(const std::string& path, FileFormat format,
   check_raw_data(path, format);
   const std::optional<Geometry> geometry = itk_geometry(path, format);
   if (!geometry) fail_reading(path, "its direction is not orthonormal");
-  warn_of_length_unit(path, format, warnings);
+  warn_of_header(path, format, warnings);
   return *geometry;
 }
 
 StoredImage read_stored_image(const std::string& path, FileFormat format, ImageContent content) {
   if (format == FileFormat::mgh) return read_mgh_image(path, content);
   StoredImage image = read_itk_image(path, format, content);
-  warn_of_length_unit(path, format, image.warnings);
+  warn_of_header(path, format, image.warnings);
   return image;
 }
 

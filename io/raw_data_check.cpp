@@ -242,6 +242,12 @@ void refuse_nrrd_space(const std::string& path, const Fields& fields) {
                            ", which ITK reads wrongly; save it as left-posterior-superior");
 }
 
+/// Of which teem, ITK's reader, prints a line of its own on stderr and then names no size.
+void refuse_nrrd_kind(const std::string& path, const Fields& fields) {
+  if (lower(field(fields, "kinds")).find("3-gradient") != std::string::npos)
+    fail_reading(path, "its kind 3-gradient is one that ITK cannot read; name it vector");
+}
+
 /// ITK's reader writes what it refuses, a file's name or a line of the header, into 1024 bytes and
 /// does not look whether they fit.
 void require_room_in_teem(const std::string& path, std::size_t characters, const char* what) {
@@ -291,6 +297,7 @@ DeclaredData declared_by_nrrd(const std::string& path) {
   data.voxels = count_voxels(path, sizes);
   check_nrrd_axes(path, fields, sizes.size());
   refuse_nrrd_space(path, fields);
+  refuse_nrrd_kind(path, fields);
   const std::string name = field(fields, "data file", field(fields, "datafile"));
   data.file = name.empty() ? path : beside(path, name);
   require_room_in_teem(path, data.file.size(), "its data file lies at a path");
@@ -345,6 +352,21 @@ DeclaredData declared_by(const std::string& path, FileFormat format) {
   return format == FileFormat::metaimage ? declared_by_metaimage(path) : declared_by_nrrd(path);
 }
 
+bool has_kind(const Fields& fields, const std::string& wanted) {
+  std::istringstream kinds(lower(field(fields, "kinds")));
+  for (std::string kind; kinds >> kind;)
+    if (kind == wanted) return true;
+  return false;
+}
+
+/// As 3D Slicer's .seg.nrrd does.
+bool holds_segments(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  for (std::string line; next_nrrd_line(in, path, line) && !trimmed(line).empty();)
+    if (line.starts_with("Segment0_")) return true;
+  return false;
+}
+
 }  // namespace
 
 bool is_nrrd_in_ras(const std::string& path) {
@@ -355,10 +377,26 @@ bool is_nrrd_in_ras(const std::string& path) {
 
 bool nrrd_lists_images(const std::string& path) {
   std::ifstream in(path, std::ios::binary);
-  std::istringstream kinds(lower(field(nrrd_fields(in, path), "kinds")));
-  for (std::string kind; kinds >> kind;)
-    if (kind == "list") return true;
-  return false;
+  return has_kind(nrrd_fields(in, path), "list");
+}
+
+void warn_of_nrrd(const std::string& path, std::vector<std::string>& warnings) {
+  std::ifstream in(path, std::ios::binary);
+  const Fields fields = nrrd_fields(in, path);
+  const std::string space = field(fields, "space"), letters = letters_of(lower(space));
+  if (letters.starts_with("scannerxyz") || letters.starts_with("3drighthanded") ||
+      letters.starts_with("3dlefthanded"))
+    warnings.push_back("'" + path + "': its space is " + space +
+                       ", which says nothing of left, posterior and superior; its axes are taken "
+                       "for these, as ITK takes them");
+  if (has_kind(fields, "3d-masked-symmetric-matrix"))
+    warnings.push_back("'" + path +
+                       "': the mask of its tensors (kind 3D-masked-symmetric-matrix) is left out, "
+                       "as ITK leaves it");
+  if (has_kind(fields, "list") && holds_segments(path))
+    warnings.push_back("'" + path +
+                       "': its layers hold segments, which may overlap; each layer is taken for an "
+                       "image of its own");
 }
 
 std::string raw_data_file(const std::string& path, FileFormat format) {

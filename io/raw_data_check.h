@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <freeflow/io/file_checks.h>
 
@@ -23,5 +24,9 @@ bool is_nrrd_in_ras(const std::string& path);
 
 /// Whether one of its axes counts images, as of diffusion. Throws IoError.
 bool nrrd_lists_images(const std::string& path);
+
+/// Adds sentences for the user: a space that names no directions of the body, what ITK leaves out,
+/// and layers of segments. Throws IoError.
+void warn_of_nrrd(const std::string& path, std::vector<std::string>& warnings);
 
 }  // namespace freeflow

@@ -313,6 +313,51 @@ TEST(ImageFile, UnitsOfLengthThatItkPassesOverAreSaid) {
   }
 }
 
+const std::string nrrd_start = "NRRD0005\ntype: uchar\nencoding: raw\n",
+                  nrrd_axes =
+                      "dimension: 4\nspace: LPS\nspace directions: none (1,0,0) (0,1,0) "
+                      "(0,0,1)\nspace origin: (0,0,0)\n";
+
+TEST(ImageFile, WhatANrrdSaysBesideAnImageIsSaid) {
+  const TemporaryFolder folder;
+  const auto said = [&](const std::string& header) {
+    write_bytes(folder / "x.nrrd", nrrd_start + header + "\n" + std::string(56, 'a'));
+    return SeriesReader(folder / "x.nrrd").layout().warnings;
+  };
+  const auto of_space = [&](const std::string& name) {
+    return said("dimension: 3\nsizes: 2 2 2\nspace: " + name +
+                "\nspace directions: (1,0,0) (0,1,0) (0,0,1)\nspace origin: (0,0,0)\n");
+  };
+  for (const std::string name : {"scanner-xyz", "3D-right-handed", "3D-left-handed"}) {
+    const auto warnings = of_space(name);
+    ASSERT_EQ(warnings.size(), 1U) << name;
+    EXPECT_NE(warnings[0].find("its space is " + name + ", which says nothing of left"),
+              std::string::npos)
+        << warnings[0];
+  }
+  EXPECT_TRUE(of_space("left-posterior-superior").empty());
+  const std::string of_tensors = nrrd_axes + "sizes: 7 2 2 2\nkinds: ",
+                    of_layers = nrrd_axes +
+                                "sizes: 3 2 2 2\nkinds: list domain "
+                                "domain domain\n";
+  const auto masked = said(of_tensors + "3D-masked-symmetric-matrix domain domain domain\n");
+  ASSERT_EQ(masked.size(), 1U);
+  EXPECT_NE(masked[0].find("the mask of its tensors"), std::string::npos) << masked[0];
+  const auto layers = said(of_layers + "Segment0_ID:=a\n");
+  ASSERT_EQ(layers.size(), 1U);
+  EXPECT_NE(layers[0].find("its layers hold segments"), std::string::npos) << layers[0];
+  EXPECT_TRUE(said(of_layers + "modality:=DWMRI\n").empty());
+}
+
+TEST(ImageFile, AKindThatItkCannotReadIsRefused) {
+  const TemporaryFolder folder;
+  write_bytes(folder / "g.nrrd", nrrd_start + nrrd_axes +
+                                     "sizes: 3 2 2 2\nkinds: 3-gradient domain " +
+                                     "domain domain\n\n" + std::string(24, 'a'));
+  expect_io_error([&] { SeriesReader(folder / "g.nrrd"); },
+                  {"its kind 3-gradient is one that ITK cannot read"});
+}
+
 TEST(ImageFile, AnNrrdIsReadFromSeveralMembersOfGzip) {
   const TemporaryFolder folder;
   const auto compressed = [&](const std::string& bytes) {
