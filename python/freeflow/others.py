@@ -98,7 +98,8 @@ def _voxels(given, library):
         return given.numpy()
     module = sys.modules[library]
     if library == "SimpleITK":
-        view = _kept(module.GetArrayViewFromImage(given), given)
+        owner = module.Image(given)  # shares the buffer; what is done to the user's image leaves that one alone
+        view = _kept(module.GetArrayViewFromImage(owner), owner)
     else:
         view = _kept(module.array_view_from_image(given), given)
     return view.transpose(2, 1, 0, *range(3, view.ndim))

@@ -160,6 +160,23 @@ def test_channels_of_simpleitk_and_antspy():
     assert all(same(image, RGB[..., c], np.diag([-1, -1, 1, 1])) for c, image in enumerate(freeflow.Image.channels(theirs)))
 
 
+def test_what_is_done_to_a_simpleitk_image_afterwards_leaves_its_voxels_alone():
+    """Its images share their buffers until one is changed, which then gets another one and may be the last to hold the old."""
+    sitk = pytest.importorskip("SimpleITK")
+    voxels = np.random.default_rng(0).random((60, 70, 80), np.float32)
+    given = sitk.GetImageFromArray(voxels)
+    image = freeflow.Image.of(given)
+    shared = sitk.Image(given)
+    given.SetOrigin((1, 2, 3))  # another buffer
+    del shared, given
+    junk = [np.full(voxels.shape, 9, np.float32) for _ in range(6)]
+    assert np.array_equal(image.numpy(), voxels.T) and len(junk) == 6
+    changed = sitk.GetImageFromArray(voxels)
+    image = freeflow.Image.of(changed)
+    changed *= 2
+    assert np.array_equal(image.numpy(), voxels.T)
+
+
 def test_channels_of_nibabel():
     nibabel = pytest.importorskip("nibabel")
     colours = np.zeros(RGB.shape[:3], [("R", "u1"), ("G", "u1"), ("B", "u1")])
