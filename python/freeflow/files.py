@@ -245,6 +245,8 @@ def _transforms_of_text(text, path):
     for line in text.splitlines():
         word, _, rest = line.partition(":")
         fields[word.strip()] = rest
+        if word.strip() == "Transform" and _is_composite(rest.strip()):  # which has no numbers
+            out.append((rest.strip(), np.zeros(0), np.zeros(0)))
         if word.strip() == "FixedParameters":
             try:
                 out.append((fields["Transform"].strip(), np.array(fields["Parameters"].split(), float), np.array(rest.split(), float)))
@@ -253,8 +255,12 @@ def _transforms_of_text(text, path):
     return out
 
 
+def _is_composite(kind):
+    return kind.startswith("CompositeTransform")
+
+
 def read_itk_affine(path):
-    """4x4, fixed to moving point, LPS millimetres. Translations and affines, or composites of them."""
+    """4x4, fixed to moving point, LPS millimetres. One transform, or one composite of some."""
     with open(path, "rb") as file:
         data = file.read()
     if path.lower().endswith(".mat"):
@@ -264,7 +270,10 @@ def read_itk_affine(path):
         if not text.startswith("#Insight Transform File"):
             raise OSError(f"cannot read '{path}': it is no transform of ITK")
         found = _transforms_of_text(text, path)
-    found = [f for f in found if not f[0].startswith("CompositeTransform")]
+    composite = bool(found) and _is_composite(found[0][0])
+    found = [f for f in found if not _is_composite(f[0])]
+    if len(found) > 1 and not composite:  # of a series one per volume, as fMRIPrep's head motion
+        raise OSError(f"cannot read '{path}': it holds {len(found)} transforms that are not one composite; give them one by one")
     if not found:
         raise OSError(f"cannot read '{path}': there is no transform in it")
     affine = np.eye(4)

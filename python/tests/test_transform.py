@@ -294,6 +294,17 @@ def test_affine_files(tmp_path, extension):
         freeflow.Transform.affine(TURN).write(tmp_path / f"none/a{extension}")
 
 
+def test_several_affines_in_one_file_are_no_chain_unless_it_says_so(tmp_path):
+    """fMRIPrep's files of head motion have one per volume."""
+    moved = "#Transform 0\nTransform: MatrixOffsetTransformBase_double_3_3\nParameters: 1 0 0 0 1 0 0 0 1 {} 0 0\nFixedParameters: 0 0 0\n\n"
+    both = moved.format(1) + moved.format(2)
+    (tmp_path / "hmc.txt").write_text("#Insight Transform File V1.0\n" + both)
+    with pytest.raises(OSError, match="it holds 2 transforms that are not one composite; give them one by one"):
+        freeflow.Transform.read(tmp_path / "hmc.txt")
+    (tmp_path / "chain.txt").write_text("#Insight Transform File V1.0\n#Transform 0\nTransform: CompositeTransform_double_3_3\n" + both)
+    assert np.array_equal(freeflow.Transform.read(tmp_path / "chain.txt").points([0, 0, 0], frame="lps"), [3, 0, 0])
+
+
 @pytest.mark.parametrize("order, expected", [("1", (14.3704, 25.8245, 35.3028)), ("0", None)])
 def test_both_orders_of_an_euler_transforms_angles(tmp_path, order, expected):
     (tmp_path / "e.tfm").write_text(
