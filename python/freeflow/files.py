@@ -284,6 +284,10 @@ def read_itk_affine(path):
     return affine
 
 
+# Those that turn or scale about a centre, and how many parameters they have.
+_LINEAR_KINDS = {"Euler3DTransform": 6, "VersorRigid3DTransform": 6, "Similarity3DTransform": 7, "ScaleTransform": 3}
+
+
 def _itk_matrix(kind, numbers, center, path):
     affine = np.eye(4)
     name = kind.split("_")[0]
@@ -293,12 +297,25 @@ def _itk_matrix(kind, numbers, center, path):
         matrix = numbers[:9].reshape(3, 3)
         affine[:3, :3] = matrix
         affine[:3, 3] = numbers[9:] + center - matrix @ center
-    elif name == "Euler3DTransform" and len(numbers) == 6 and len(center) >= 3:
-        affine[:3, :3] = _euler(*numbers[:3], zyx=any(center[3:]))
-        affine[:3, 3] = numbers[3:] + center[:3] - affine[:3, :3] @ center[:3]
-    else:
+    elif _LINEAR_KINDS.get(name) == len(numbers) and len(center) >= 3:
+        if name == "Euler3DTransform":
+            affine[:3, :3] = _euler(*numbers[:3], zyx=any(center[3:]))
+        elif name == "ScaleTransform":
+            affine[:3, :3] = np.diag(numbers)
+        else:
+            affine[:3, :3] = _versor(numbers[:3]) * (numbers[6] if name == "Similarity3DTransform" else 1)
+        affine[:3, 3] = (0 if name == "ScaleTransform" else numbers[3:6]) + center[:3] - affine[:3, :3] @ center[:3]
+    elif name != "IdentityTransform":
         raise OSError(f"cannot read '{path}': it holds a {kind}; `regtool convert` makes an AffineTransform or a field of it")
     return affine
+
+
+def _versor(v):
+    """Of the rotation's unit quaternion, whose scalar part is not negative."""
+    (x, y, z), w = v, np.sqrt(max(0, 1 - v @ v))
+    return np.eye(3) + 2 * np.array(
+        [[-y * y - z * z, x * y - z * w, x * z + y * w], [x * y + z * w, -x * x - z * z, y * z - x * w], [x * z - y * w, y * z + x * w, -x * x - y * y]]
+    )
 
 
 def _euler(x, y, z, zyx):

@@ -78,7 +78,7 @@ class Transform:
     def read(cls, *paths, context=None):
         """Of ITK's files, as ANTs and the programs write them: a displacement field (.nii, .nii.gz), an affine (.mat,
         .txt, .tfm), or several, listed as antsApplyTransforms lists them (points go through the first one first):
-        Transform.read("1Warp.nii.gz", "0GenericAffine.mat"). Other formats: `regtool convert`."""
+        Transform.read("1Warp.nii.gz", "0GenericAffine.mat"). Other formats: `regtool convert`, composites with a field `regtool compose`."""
         if not paths:
             raise TypeError("Transform.read takes at least one path")
         context = context or Context("cpu")
@@ -97,7 +97,8 @@ class Transform:
             return cls(_native.Transform.of_affine(context._native, _rows(files.read_itk_affine(path))))
         if not path.lower().endswith((".nii", ".nii.gz")):
             raise ValueError(
-                f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others"
+                f"'{path}': transforms are read from .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes them of others, and"
+                " `regtool compose` one field of a composite"
             )
         planes, affine, spacing, space_code, said = files.read_nifti_field(path)
         for sentence in said:

@@ -294,6 +294,26 @@ def test_affine_files(tmp_path, extension):
         freeflow.Transform.affine(TURN).write(tmp_path / f"none/a{extension}")
 
 
+KINDS = {  # parameters, and where SimpleITK 2.5 takes (10, 20, 30)
+    "VersorRigid3DTransform": ("0.1 -0.2 0.3 4 5 6", (-7.471015950270722, 17.8, 38.357005316756904)),
+    "Similarity3DTransform": ("0.1 -0.2 0.3 4 5 6 1.5", (-13.706523925406081, 23.2, 53.03550797513536)),
+    "ScaleTransform": ("1.5 2 0.5", (14.5, 38, 16.5)),
+    "IdentityTransform": ("", (10, 20, 30)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_files_of_itks_other_linear_transforms(tmp_path, kind):
+    parameters, expected = KINDS[kind]
+    center = "1 2 3" if parameters else ""
+    path = tmp_path / "t.tfm"
+    path.write_text(f"#Insight Transform File V1.0\n#Transform 0\nTransform: {kind}_double_3_3\nParameters: {parameters}\nFixedParameters: {center}\n")
+    found = freeflow.Transform.read(path).points([10, 20, 30], frame="lps")
+    assert np.abs(found - expected).max() < 1e-9
+    itk = pytest.importorskip("SimpleITK")
+    assert np.abs(found - itk.ReadTransform(str(path)).TransformPoint((10, 20, 30))).max() < 1e-9
+
+
 def test_several_affines_in_one_file_are_no_chain_unless_it_says_so(tmp_path):
     """fMRIPrep's files of head motion have one per volume."""
     moved = "#Transform 0\nTransform: MatrixOffsetTransformBase_double_3_3\nParameters: 1 0 0 0 1 0 0 0 1 {} 0 0\nFixedParameters: 0 0 0\n\n"
