@@ -372,13 +372,17 @@ def write_field(path, field, placement):
     files.write_nifti_field(path, planes.transpose(0, 3, 2, 1), placement)
 
 
+_NOWHERE = (("0GenericAffine", "1Warp"), ("0GenericAffine", "1InverseWarp"), ("1InverseWarp", "0GenericAffine"))
+
+
 def _require_order(one, following):
     """As regtool's chains: files of one registration, listed the other way round, lead nowhere."""
     first, second = (re.fullmatch(r"(.*?)(0GenericAffine|1Warp|1InverseWarp)\.(?:mat|txt|tfm|nii|nii\.gz)", path) for path in (one, following))
-    if first and second and first[1] == second[1] and (first[2], second[2]) in (("0GenericAffine", "1Warp"), ("1InverseWarp", "0GenericAffine")):
+    if first and second and first[1] == second[1] and (first[2], second[2]) in _NOWHERE:
+        warp, inverse, affine = (repr(first[1] + name) for name in ("1Warp.nii.gz", "1InverseWarp.nii.gz", "0GenericAffine.mat"))
         raise ValueError(
-            f"'{one}' before '{following}' leads nowhere: from the fixed space to the moving one it is Transform.read({first[1] + '1Warp.nii.gz'!r},"
-            f" {first[1] + '0GenericAffine.mat'!r}), and back that one's inverse()"
+            f"'{one}' before '{following}' leads nowhere: from the fixed space to the moving one it is Transform.read({warp}, {affine}),"
+            f" and back Transform.read({inverse}) @ Transform.read({affine}).inverse()"
         )
 
 

@@ -395,6 +395,8 @@ def test_several_files_are_listed_as_for_ants(tmp_path):
     assert np.abs(read.points(inner_points()) - expected_points(inner_points())).max() < 1e-5
     with pytest.raises(ValueError, match="'.*0GenericAffine.mat' before '.*1Warp.nii.gz' leads nowhere"):
         freeflow.Transform.read(tmp_path / "0GenericAffine.mat", tmp_path / "1Warp.nii.gz")
+    with pytest.raises(ValueError, match=r"leads nowhere: .* and back Transform.read\('.*1InverseWarp.nii.gz'\) @ Transform.read\('.*mat'\).inverse"):
+        freeflow.Transform.read(tmp_path / "0GenericAffine.mat", tmp_path / "1InverseWarp.nii.gz")
 
 
 def test_registration_starts_from_a_transform():
