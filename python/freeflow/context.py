@@ -1,11 +1,27 @@
 """Where work runs."""
 
 import operator
+import os
 import threading
 
 from . import _arrays, _native
 
 _kept = threading.local()
+
+
+def _let_idle_threads_go():
+    """OpenMP's own call before a fork: it keeps threads for the next work, and a child, which has them not, waits for them for ever.
+    They start again when there is work. Nothing happens where the OpenMP lacks the call (libgomp before GCC 9)."""
+    try:
+        import ctypes
+
+        ctypes.CDLL(_native.__file__).omp_pause_resource_all(2)  # hard: none are left
+    except (ImportError, OSError, AttributeError):
+        pass
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_let_idle_threads_go)
 
 
 def _handle(stream):

@@ -318,11 +318,13 @@ class Transform:
         natives = list(dict.fromkeys([self._native, inverse, *(step for step, _ in self._steps)]))  # each kept once
         kept = [None if native is None else [_kept(part) for part in native.parts()] for native in natives]
         steps = [(natives.index(step), undone) for step, undone in self._steps]
-        return kept, natives.index(inverse), steps, [place and _kept_grid(*place) for place in self._grids]
+        grids = [place and _kept_grid(*place) for place in self._grids]
+        return kept, natives.index(inverse), steps, grids, self._native.context.threads
 
     def __setstate__(self, state):
-        kept, own_inverse, steps, grids = state
-        natives = [None if of_one is None else _restored(of_one) for of_one in kept]
+        kept, own_inverse, steps, grids, *threads = state  # none in pickles of 0.1.0
+        context = Context("cpu", threads=threads[0] if threads else 0)._native
+        natives = [None if of_one is None else _restored(of_one, context) for of_one in kept]
         self._native, inverse = natives[0], natives[own_inverse]
         self._inverse = None if inverse is None else lambda: inverse
         self._steps = [(natives[step], undone) for step, undone in steps]
@@ -349,8 +351,7 @@ def _restored_grid(kept, name):
     return _native.Grid.make(shape, axes, Placement(*place), name)
 
 
-def _restored(parts):
-    context = Context("cpu")._native
+def _restored(parts, context):
     whole = _native.Transform.of_affine(context, parts[0])
     for (planes, kept), affine in zip(parts[1::2], parts[2::2]):
         field = _native.Field.of_voxels(context, planes, _restored_grid(kept, "the field"), "the field")

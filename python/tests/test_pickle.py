@@ -1,7 +1,10 @@
 """Images, transforms and registrations go to other processes and to caches, bit for bit."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
@@ -64,3 +67,30 @@ def test_results_come_back_from_another_process():
     with ProcessPoolExecutor(1, get_context("spawn")) as pool:
         there = pool.submit(register_in_another_process, 1).result()
     assert np.array_equal(there.transform.numpy(), found().transform.numpy())
+
+
+IN_A_FORK = """
+import multiprocessing, numpy, freeflow
+image = freeflow.Image(numpy.random.default_rng(0).random((64, 64, 64), numpy.float32))
+context = freeflow.Context("cpu", threads=4)
+move = freeflow.Transform.affine(numpy.eye(4) + numpy.eye(4, k=3), context=context)
+few = {"levels": 1, "iterations": 1, "linear": "none", "start": "none", "threads": 4}
+def work(_):
+    return move.apply(image).numpy().sum(), freeflow.register(image, image, "ffd", **few).transform.numpy().sum()
+here = work(0)
+with multiprocessing.get_context("fork").Pool(2) as pool:
+    assert pool.map(work, range(3)) == [here] * 3
+assert work(0) == here
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_a_child_of_fork_works_after_its_parent_has():
+    """It waited forever for OpenMP's threads, which only the parent has."""
+    subprocess.run([sys.executable, "-c", IN_A_FORK], check=True, timeout=120, env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+
+
+def test_a_transform_keeps_its_number_of_threads():
+    move = freeflow.Transform.affine(np.eye(4), context=freeflow.Context("cpu", threads=3))
+    assert pickle.loads(pickle.dumps(move))._context.threads == 3
+    assert pickle.loads(pickle.dumps(freeflow.Transform.identity()))._context.threads == freeflow.Context("cpu").threads
