@@ -273,10 +273,21 @@ def looks_like_labels(array):
     module = sys.modules[library_of(array)]
     if not bool(((array == module.floor(array)) & module.isfinite(array)).all()):
         return False
+    here, following = _neighbours(array)
+    return int((here == following).sum()) > 0.6 * len(here) and 2 <= len(module.unique(here)) <= 1000
+
+
+def looks_like_an_image(array):
+    """The other way round, of integers: several kinds, of which most are unlike their neighbours. A mask is neither."""
+    here, following = _neighbours(_as_float32(array))
+    return int((here == following).sum()) <= 0.6 * len(here) and 2 <= len(sys.modules[library_of(here)].unique(here))
+
+
+def _neighbours(array):
+    """Of voxels that follow each other along the first axis, where neither is background: (the one, the next)."""
     counts = (array != 0) & (array != float(array[0, 0, 0]))
     both = counts[:-1] & counts[1:]
-    here, following = array[:-1][both], array[1:][both]
-    return int((here == following).sum()) > 0.6 * len(here) and 2 <= len(module.unique(here)) <= 1000
+    return array[:-1][both], array[1:][both]
 
 
 def slope_at_zero(array, spacing_mm):

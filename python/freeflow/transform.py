@@ -212,6 +212,12 @@ class Transform:
         whole = _is_labels(image.array)
         by = interpolation or ("nearest" if whole else "linear")
         if whole and by not in ("linear", "cubic"):
+            if interpolation is None and _arrays.looks_like_an_image(image.array):
+                warnings.warn(
+                    "image holds integers that do not look like labels, and is carried as labels are, by the nearest voxel; name the"
+                    " interpolation ('linear'), and the fill where 0 is not what lies outside",
+                    stacklevel=3,
+                )
             return self._apply_labels(image, like, {"labels": "vote"}.get(by, by), _label_of(fill, image.array))
         if by in ("vote", "labels"):
             raise ValueError(f"interpolation {by!r} is of labels, and image holds {image.array.dtype}: give it as integers")

@@ -222,6 +222,21 @@ def test_labels_stored_as_floats_are_spoken_of(recwarn):
             transform.apply(image)
 
 
+def test_images_stored_as_integers_are_spoken_of(recwarn):
+    transform = freeflow.Transform.identity()
+    given = freeflow.Image((10 * brain(1)).astype("i2") - 1024, AFFINE)
+    for by in ("nearest", "linear"):
+        transform.apply(given, interpolation=by)
+    few = np.zeros((9, 9, 9), np.uint8)
+    few[2, 3, 4], few[7, 7, 7] = 1, 2
+    for array in (labels(1), (brain(1) > 20).astype("u1"), brain(1) > 20, few, labels(1).astype("i8") * 10_000_019):
+        transform.apply(freeflow.Image(array, AFFINE))
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="image holds integers that do not look like labels, .* by the nearest voxel") as said:
+        found = transform.apply(given)
+    assert [w.filename for w in said] == [__file__] and np.array_equal(found.numpy(), given.numpy())
+
+
 @pytest.mark.parametrize("by", ["linear", "cubic", "nearest"])
 def test_infinite_voxels_count_as_outside(by):
     array = brain(1)
