@@ -1,11 +1,11 @@
 """Images: an array and where it lies."""
 
 import os
-import warnings
 
 import numpy as np
 
 from . import _arrays, _native, files, others
+from ._speaking import warn
 
 _RAS_LPS = np.diag([-1.0, -1.0, 1.0, 1.0])
 
@@ -43,7 +43,7 @@ def _orthonormal(direction, name):
         return direction
     if not deviation < 0.02:
         raise ValueError(f"{name} has axes that are not perpendicular (sheared): resample the image onto a grid without shear")
-    warnings.warn(f"{name} has axes that are not quite perpendicular; the nearest perpendicular ones are taken", stacklevel=4)
+    warn(f"{name} has axes that are not quite perpendicular; the nearest perpendicular ones are taken")
     u, _, v = np.linalg.svd(direction)
     return u @ v
 
@@ -120,8 +120,7 @@ class Image:
         path = os.fspath(path)
         if path.lower().endswith((".nii", ".nii.gz")):
             array, affine, spacing, space_code, said = files.read_nifti_image(path)
-            for sentence in said:
-                warnings.warn(sentence, stacklevel=2)
+            warn(*said)
             image = cls._of_affine(array, affine, os.path.basename(path), spacing, space_code)
             image._said = tuple(said)
         else:

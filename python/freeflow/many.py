@@ -57,7 +57,7 @@ def _run(pairs, arguments, keep_going, places, tell):
                 looked = time.perf_counter()
                 images = kept.prepared(inputs, context)
                 seconds = {"reading": seconds + time.perf_counter() - looked, "stripped": looked - start}
-                result = call.run(inputs, images, context, seconds, stacklevel=3)
+                result = call.run(inputs, images, context, seconds)
             except _OF_A_PAIR as error:
                 if not keep_going:
                     raise

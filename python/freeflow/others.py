@@ -1,11 +1,11 @@
 """Images of other libraries, which are not imported: their voxels, where they lie if that can be, and their place."""
 
 import sys
-import warnings
 
 import numpy as np
 
 from . import _arrays, files, nifti_header
+from ._speaking import warn
 
 
 def library_of(given):
@@ -44,8 +44,7 @@ def of_nibabel(given, name, channels=False):
     space_code = nifti_header.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
     mm_per_unit = nifti_header.mm_per_unit(given.header["xyzt_units"]) if "xyzt_units" in keys else 1
     said = nifti_header.said_of_unit(name, mm_per_unit)
-    for sentence in said:
-        warnings.warn(sentence, stacklevel=5)
+    warn(*said)
     affine = np.array(given.affine, np.float64)
     affine[:3] *= mm_per_unit
     return array, affine, np.multiply(given.header.get_zooms()[:3], mm_per_unit), space_code, said

@@ -2,7 +2,8 @@
 
 import errno
 import os
-import warnings
+
+from ._speaking import warn
 
 _WORDS = ("warp", "inverse", "warped", "inversewarped", "report")
 _ENDS_OF_FILES = (".nii", ".nii.gz", ".hdr", ".img", ".img.gz", ".mha", ".mhd", ".nrrd", ".nhdr", ".mgz", ".mgh", ".ply", ".stl", ".obj", ".vtk")
@@ -34,9 +35,8 @@ def checked_prefix(prefix):
         start = os.path.splitext(start)[0] if end.lower() == ".gz" else start
         raise ValueError(f"prefix '{prefix}' ends as a file's name, but is the prefix of several files: '{start}_'")
     if os.path.basename(prefix) not in ("", ".", "..") and os.path.isdir(prefix):
-        warnings.warn(
-            f"'{prefix}' is a folder, and the outputs lie beside it with names that begin like its; '{prefix}/' puts them into it",
-            stacklevel=3,
+        warn(
+            f"'{prefix}' is a folder, and the outputs lie beside it with names that begin like its; '{prefix}/' puts them into it"
         )
     return prefix
 

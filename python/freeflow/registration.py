@@ -4,11 +4,11 @@ import difflib
 import inspect
 import os
 import time
-import warnings
 
 import numpy as np
 
 from . import _arrays, _native, files, outputs
+from ._speaking import warn
 from .context import Context, context_for
 from .image import Image
 from .inputs import Inputs, Side, middle, said_of_rotation, start_of
@@ -73,7 +73,7 @@ def register(
     looked = time.perf_counter()
     images = [side.prepared(context, inputs.counted(name)) for name, side in inputs.sides.items()]
     seconds = {"reading": time.perf_counter() - looked + read - start, "stripped": looked - read}
-    return call.run(inputs, images, context, seconds, stacklevel=3)
+    return call.run(inputs, images, context, seconds)
 
 
 def option_names(model):
@@ -100,7 +100,7 @@ class Call:
         self._model, self._init, self._interpolation, self._progress = model, init, interpolation, progress
         self._options = options if similarity is None else {**options, "similarity": similarity}
 
-    def run(self, inputs, images, context, seconds, stacklevel):
+    def run(self, inputs, images, context, seconds):
         """images: the sides of the inputs, prepared on the context; seconds: of the stages before."""
         model, options = self._model, self._options
         affine, field = start_of(self._init, inputs, context)
@@ -111,16 +111,14 @@ class Call:
             else:
                 forward, back, report = _native.register_nonrigid(context._native, *images, model, options, affine, field, callback)
         except Exception:
-            for sentence in inputs.warnings:  # one may say why
-                warnings.warn(sentence, stacklevel=stacklevel)
+            warn(*inputs.warnings)  # one may say why
             raise
         finally:
             close()
         dropped = [] if field is None else ["init gives a displacement, so there is no linear stage"]
         said = inputs.warnings + dropped + said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
         report["warnings"] = said + report["warnings"]
-        for sentence in report["warnings"]:
-            warnings.warn(sentence, stacklevel=stacklevel)
+        warn(*report["warnings"])
         report["warnings"] = inputs.said + report["warnings"]  # which reading them has said
         report["seconds"] = {**seconds, **report["seconds"]}
         report["memory_bytes"]["peak_host"] = outputs.peak_host_bytes()

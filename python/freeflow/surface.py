@@ -1,10 +1,9 @@
 """Denoising of surfaces."""
 
-import warnings
-
 import numpy as np
 
 from . import _arrays, _native
+from ._speaking import warn
 from .context import context_for
 from .image import Image
 from .progress import callback_of
@@ -58,9 +57,7 @@ def denoise_surface(surface, *, kind=None, label=None, iso=None, context=None, d
         _require_both_signs(array)
         slope = _arrays.slope_at_zero(array, image.spacing_mm)
         if not 0.5 < slope < 1.5:
-            warnings.warn(
-                f"surface changes by {slope:g} per mm at its surface, a distance by 1: it was computed again from its zero", stacklevel=2
-            )
+            warn(f"surface changes by {slope:g} per mm at its surface, a distance by 1: it was computed again from its zero")
             volume = _native.signed_distance(volume, 0.0, False)
     callback, close = callback_of(progress)
     try:

@@ -3,11 +3,11 @@
 import os
 import re
 import sys
-import warnings
 
 import numpy as np
 
 from . import _arrays, _native, files
+from ._speaking import warn
 from .context import Context, context_for
 from .image import Image, Placement, flipped, is_list_of_images, numbers_of, said_of_bare
 
@@ -101,8 +101,7 @@ class Transform:
                 " `regtool compose` one field of a composite"
             )
         planes, affine, spacing, space_code, said = files.read_nifti_field(path)
-        for sentence in said:
-            warnings.warn(sentence, stacklevel=3)
+        warn(*said)
         where = Image._of_affine(np.broadcast_to(np.float32(0), planes.shape[:0:-1]), affine, os.path.basename(path), spacing, space_code)
         return cls._of_planes(planes, where._placement, context, f"'{path}'")
 
@@ -178,8 +177,7 @@ class Transform:
     def _warn_of_bare(self, image, like):
         placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
         own = self._grids[0][1] if self._grids[0] else self._native.grid and self._native.grid.placement
-        for sentence in said_of_bare([*placed, ("the transform", False, own)] if own else placed):
-            warnings.warn(sentence, stacklevel=4)
+        warn(*said_of_bare([*placed, ("the transform", False, own)] if own else placed))
 
     def apply(self, image, like=None, *, interpolation=None, fill=0.0):
         """The image, of the moving space, on the grid of `like` (an Image, path, array ...; without it the fixed image's of a
@@ -205,7 +203,7 @@ class Transform:
         self._warn_of_bare(image, like)
         array, _ = _arrays.without_infinities(image.array)
         if array is not image.array:
-            warnings.warn("image has infinite voxels, which count as outside", stacklevel=3)
+            warn("image has infinite voxels, which count as outside")
             image = Image._placed(array, image._placement, "image")
         if not isinstance(interpolation, str | None):
             raise ValueError(f"interpolation must be a word, 'linear', 'cubic', 'nearest' or 'vote', and is {interpolation!r}")
@@ -213,18 +211,16 @@ class Transform:
         by = interpolation or ("nearest" if whole else "linear")
         if whole and by not in ("linear", "cubic"):
             if interpolation is None and _arrays.looks_like_an_image(image.array):
-                warnings.warn(
+                warn(
                     "image holds integers that do not look like labels, and is carried as labels are, by the nearest voxel; name the"
-                    " interpolation ('linear'), and the fill where 0 is not what lies outside",
-                    stacklevel=3,
+                    " interpolation ('linear'), and the fill where 0 is not what lies outside"
                 )
             return self._apply_labels(image, like, {"labels": "vote"}.get(by, by), _label_of(fill, image.array))
         if by in ("vote", "labels"):
             raise ValueError(f"interpolation {by!r} is of labels, and image holds {image.array.dtype}: give it as integers")
         if interpolation is None and _arrays.looks_like_labels(image.array):
-            warnings.warn(
-                f"image looks like labels, which {by} interpolation mixes into others; give it as integers, or name the interpolation",
-                stacklevel=3,
+            warn(
+                f"image looks like labels, which {by} interpolation mixes into others; give it as integers, or name the interpolation"
             )
         placed = self._placed(image, "image")
         grid, placement = placed._like(like, image)
@@ -262,10 +258,9 @@ class Transform:
     def _solved(undone, points_lps):
         mapped, farthest, unsolved = undone.map_back(points_lps)
         if unsolved:
-            warnings.warn(
+            warn(
                 f"no point was found that the transform takes to {unsolved} of {len(points_lps)} points, where it folds or its field ends; they miss by up to"
-                f" {farthest:.3g} mm",
-                stacklevel=3,
+                f" {farthest:.3g} mm"
             )
         return mapped
 
