@@ -10,6 +10,7 @@ from . import _arrays, _native, files
 from ._speaking import warn
 from .context import Context, context_for
 from .image import Image, Placement, flipped, is_list_of_images, numbers_of, said_of_bare
+from .spaces import said_of_another_space
 
 
 def _rows(matrix):
@@ -174,6 +175,20 @@ class Transform:
         grid = self._native.grid
         return grid, Placement(*numbers_of(grid.placement))
 
+    def _image_of_grid(self, like):
+        """What was named for `like`, if something was, after what there is to say of its space."""
+        if like is None:
+            return None
+        like = Image.of(like, "like")
+        warn(*said_of_another_space(self._native, like._grid()))
+        return like
+
+    def _grid_alone(self, like):
+        """The same where no image is carried along."""
+        like = self._image_of_grid(like)
+        self._warn_of_bare(None, like)
+        return like
+
     def _warn_of_bare(self, image, like):
         placed = [(name, i._bare, i._placement) for name, i in (("image", image), ("like", like)) if i is not None]
         own = self._grids[0][1] if self._grids[0] else self._native.grid and self._native.grid.placement
@@ -190,14 +205,11 @@ class Transform:
             "vote", the label with the largest share.
         fill: of voxels that fall outside, or nearest to one without a value (NaN or infinite).
         """
-        like = None if like is None else Image.of(like, "like")
+        like = self._image_of_grid(like)
         if not is_list_of_images(image):
             return self._sampled(Image.of(image, "image"), like, interpolation, fill)
         volumes = [Image.of(given, f"image[{c}]") for c, given in enumerate(image)]
-        sampled = []
-        for volume in volumes:
-            sampled.append(self._sampled(volume, like, interpolation, fill))
-        return sampled
+        return [self._sampled(volume, like, interpolation, fill) for volume in volumes]
 
     def _sampled(self, image, like, interpolation, fill):
         self._warn_of_bare(image, like)
@@ -266,7 +278,7 @@ class Transform:
 
     def jacobian(self, like=None, *, log=False):
         """An Image of det(d transform / dx), affines included; log: its logarithm, NaN where that is not positive."""
-        image = None if like is None else Image.of(like, "like")
+        image = self._grid_alone(like)
         grid, placement = self._like(image, image)
         volume = self._native.jacobian(grid, bool(log))
         return Image._placed(volume.numpy() if image is None else _arrays.from_native(volume, image.array), placement)
@@ -276,7 +288,7 @@ class Transform:
         right, front and top (frame="lps": left, posterior, superior)."""
         if frame not in ("ras", "lps"):
             raise ValueError(f"frame {frame!r} is not one of 'ras', 'lps'")
-        image = None if like is None else Image.of(like, "like")
+        image = self._grid_alone(like)
         grid, _ = self._like(image, image)
         planes = _in_array_order(self._native.composed(grid).planes_mm_lps(), grid.axes)
         mm = planes.transpose(1, 2, 3, 0)
@@ -310,7 +322,7 @@ class Transform:
             return files.write_itk_affine(path, np.array(self._native.affine_part_lps), np.zeros(3))
         if not path.lower().endswith((".nii", ".nii.gz")):
             raise ValueError(f"'{path}': transforms are written to .nii, .nii.gz, .mat, .txt and .tfm; `regtool convert` makes others")
-        grid, placement = self._like(like, None)
+        grid, placement = self._like(self._grid_alone(like), None)
         write_field(path, self._native.composed(grid), placement)
 
     def __getstate__(self):

@@ -1,0 +1,47 @@
+"""What there is to warn of where a transform meets grids and points that may be of another space, in lists of sentences. As
+apps/regtool/chain_checks.cpp and points.cpp, which refuse some of it."""
+
+import numpy as np
+
+_MOST_PER_AXIS = 24
+
+
+def _voxel_to_world(placement):
+    affine = np.eye(4)
+    affine[:3, :3] = np.array(placement.direction_lps) * np.array(placement.spacing)
+    affine[:3, 3] = placement.origin_lps
+    return affine
+
+
+def _mapped(affine, points):
+    affine = np.asarray(affine)
+    return points @ affine[:3, :3].T + affine[:3, 3]
+
+
+def _sample_of(grid):
+    """Points all over a grid, in LPS."""
+    along = [(np.arange(min(n, _MOST_PER_AXIS)) + 0.5) * n / min(n, _MOST_PER_AXIS) - 0.5 for n in grid.shape]
+    index = np.stack(np.meshgrid(*along, indexing="ij"), axis=-1).reshape(-1, 3)
+    return _mapped(_voxel_to_world(grid.placement), index)
+
+
+def _inside(points, grid):
+    index = _mapped(np.linalg.inv(_voxel_to_world(grid.placement)), points)
+    return ((index >= -0.5) & (index < np.array(grid.shape) - 0.5)).all(axis=1)
+
+
+def said_of_another_space(native, grid):
+    """Of a grid that the first field of a transform hardly covers, nor lies within it."""
+    field = native.grid
+    if field is None:
+        return []
+    points = _mapped(native.parts()[0], _sample_of(grid))
+    covered = _inside(points, field).mean()
+    of_field = _sample_of(field)
+    within = ((of_field >= points.min(axis=0)) & (of_field <= points.max(axis=0))).all(axis=1).mean()
+    if max(covered, within) >= 0.01:
+        return []
+    return [
+        f"the transform's field covers {100 * covered:.2g} % of like, so it is of another space: name the image that it was made for,"
+        " and list the transforms in their order"
+    ]
