@@ -250,6 +250,12 @@ def holds(array, value):
     return bool(((array != array) if np.isnan(value) else (array == float(value))).any())
 
 
+def holds_only(array, value):
+    """Whether no voxel has another value; NaN is none."""
+    array = _as_float32(array)
+    return not bool(((array == array) & (array != float(np.float32(value)))).any())
+
+
 def leaves_nothing(array, clip):
     """Whether a clip leaves one value, as all voxels lie to one side of it."""
     array = _as_float32(array)

@@ -3,6 +3,8 @@ apps/regtool/chain_checks.cpp and points.cpp, which refuse some of it."""
 
 import numpy as np
 
+from . import _arrays
+
 _MOST_PER_AXIS = 24
 
 
@@ -45,3 +47,31 @@ def said_of_another_space(native, grid):
         f"the transform's field covers {100 * covered:.2g} % of like, so it is of another space: name the image that it was made for,"
         " and list the transforms in their order"
     ]
+
+
+def said_of_points_beyond(native, points_lps):
+    """Of points where a transform starts."""
+    if native.grid is None:
+        return []
+    beyond = len(points_lps) - int(_inside(_mapped(native.parts()[0], points_lps), native.grid).sum())
+    if not beyond:
+        return []
+    return [f"{beyond} of the {len(points_lps)} points lie beyond the field's grid, where nothing is displaced"]
+
+
+def said_of_nothing(image, made, fill):
+    """Of an image that was carried along, as nothing of it arrived."""
+    if not _arrays.holds_only(made.array, fill) or _arrays.holds_only(image.array, fill):
+        return []
+    return [f"nothing of image but the fill, {fill:g}, comes to lie on the grid: is the transform of these images, and a chain in its order?"]
+
+
+def said_of_order(grids, grids_of_first):
+    """Of a product of transforms, by the (grid, placement)s at the ends of both: one that is known to fit the other way round alone."""
+    if not all([*grids, *grids_of_first]):
+        return []
+    (start, _), (end, _) = grids
+    (first_start, _), (first_end, _) = grids_of_first
+    if start.covers(first_end) or not first_start.covers(end):
+        return []
+    return ["`a @ b` applies b first, but here b begins on the grid where a ends: is `b @ a` meant?"]

@@ -2,15 +2,15 @@
 
 import os
 import re
-import sys
 
 import numpy as np
 
 from . import _arrays, _native, files
+from ._labels import is_labels, label_of, named, number, numbered
 from ._speaking import warn
 from .context import Context, context_for
 from .image import Image, Placement, flipped, is_list_of_images, numbers_of, said_of_bare
-from .spaces import said_of_another_space
+from .spaces import said_of_another_space, said_of_nothing, said_of_order, said_of_points_beyond
 
 
 def _rows(matrix):
@@ -118,6 +118,7 @@ class Transform:
             raise ValueError(
                 f"one transform lies on {self._context.device}, the other on {other._context.device}: bring them to one device"
             )
+        warn(*said_of_order(self._grids, other._grids))
         return other._then(self)
 
     @property
@@ -219,7 +220,7 @@ class Transform:
             image = Image._placed(array, image._placement, "image")
         if not isinstance(interpolation, str | None):
             raise ValueError(f"interpolation must be a word, 'linear', 'cubic', 'nearest' or 'vote', and is {interpolation!r}")
-        whole = _is_labels(image.array)
+        whole = is_labels(image.array)
         by = interpolation or ("nearest" if whole else "linear")
         if whole and by not in ("linear", "cubic"):
             if interpolation is None and _arrays.looks_like_an_image(image.array):
@@ -227,7 +228,7 @@ class Transform:
                     "image holds integers that do not look like labels, and is carried as labels are, by the nearest voxel; name the"
                     " interpolation ('linear'), and the fill where 0 is not what lies outside"
                 )
-            return self._apply_labels(image, like, {"labels": "vote"}.get(by, by), _label_of(fill, image.array))
+            return self._apply_labels(image, like, {"labels": "vote"}.get(by, by), label_of(fill, image.array))
         if by in ("vote", "labels"):
             raise ValueError(f"interpolation {by!r} is of labels, and image holds {image.array.dtype}: give it as integers")
         if interpolation is None and _arrays.looks_like_labels(image.array):
@@ -236,17 +237,21 @@ class Transform:
             )
         placed = self._placed(image, "image")
         grid, placement = placed._like(like, image)
-        volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, _number(fill))
-        return Image._placed(_arrays.from_native(volume, image.array), placement)
+        volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, number(fill))
+        made = Image._placed(_arrays.from_native(volume, image.array), placement)
+        warn(*said_of_nothing(image, made, number(fill)))
+        return made
 
     def _apply_labels(self, image, like, interpolation, fill):
         placed = self._placed(image, "image")
         grid, placement = placed._like(like, image)
-        numbers, values, outside = _numbered(image.array, fill)
+        numbers, values, outside = numbered(image.array, fill)
         labels = _arrays.to_native(numbers, image._placement, placed._context, "image", labels=True)
         volume = placed._native.apply_labels(labels, grid, interpolation, outside)
         array = _arrays.from_native(volume, image.array)
-        return Image._placed(_named(array, values, image.array), placement)
+        made = Image._placed(named(array, values, image.array), placement)
+        warn(*said_of_nothing(image, made, fill))
+        return made
 
     def points(self, xyz, *, frame="ras"):
         """Where points of the fixed space lie in the moving space: array of shape (n, 3) or (3,), world millimetres, in
@@ -263,7 +268,9 @@ class Transform:
         sign = np.array([-1.0, -1.0, 1.0]) if frame == "ras" else np.ones(3)
         mapped = np.ascontiguousarray(points.reshape(-1, 3) * sign)
         for step, undone in self._steps:
+            of_start = mapped
             mapped = self._solved(step, mapped) if undone else step.map(mapped)
+            warn(*said_of_points_beyond(step, mapped if undone else of_start))
         return (mapped * sign).reshape(points.shape)
 
     @staticmethod
@@ -398,53 +405,3 @@ def _require_order(one, following):
             f"'{one}' before '{following}' leads nowhere: from the fixed space to the moving one it is Transform.read({warp}, {affine}),"
             f" and back Transform.read({inverse}) @ Transform.read({affine}).inverse()"
         )
-
-
-def _is_labels(array):
-    if _arrays.library_of(array) == "torch":
-        return not array.is_floating_point() and not array.is_complex()
-    return array.dtype.kind in "biu"
-
-
-def _number(fill):
-    try:
-        return float(fill)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"fill must be a number, and is {fill!r}") from error
-
-
-def _label_of(fill, array):
-    """As an int that the array's type holds; 0 is the default and goes with all."""
-    if not _number(fill).is_integer():
-        raise ValueError(f"fill {fill} is no label; give an integer")
-    label = int(fill)
-    kind = str(array.dtype).removeprefix("torch.")
-    low, high = (0, 1) if kind == "bool" else (np.iinfo(kind).min, np.iinfo(kind).max)
-    if not low <= label <= high:
-        raise ValueError(f"fill {fill} does not fit into labels of {kind}; give another value, or labels of a type that holds it")
-    return label
-
-
-def _numbered(array, background):
-    """Labels as int32: themselves, or where they do not fit their places among the values. (numbers, values, background's)"""
-    library = _arrays.library_of(array)
-    wide = str(array.dtype) == "torch.int64" if library == "torch" else array.dtype.name in ("int64", "uint32", "uint64")
-    if not wide:
-        return array, None, background
-    low, high = min(int(array.min()), background), max(int(array.max()), background)
-    if -(2**31) <= low and high < 2**31:
-        return array, None, background
-    module = sys.modules[library]
-    if library == "torch":
-        values = module.cat([array.reshape(-1), array.new_full((1,), background)]).unique()
-        numbers = module.searchsorted(values, array.contiguous()).int()
-    else:
-        values = module.unique(module.append(array.ravel(order="K"), array.dtype.type(background)))
-        numbers = module.searchsorted(values, array).astype(np.int32)
-    return numbers, values, int((values == background).nonzero()[0][0])
-
-
-def _named(array, values, like):
-    if _arrays.library_of(like) == "torch":
-        return array.to(like.dtype) if values is None else values[array.long()]
-    return array.astype(like.dtype, copy=False) if values is None else values[array]

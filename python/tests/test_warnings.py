@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from phantom import AFFINE, brain
+from phantom import AFFINE, brain, labels
 
 import freeflow
 
@@ -70,3 +70,40 @@ def test_a_grid_without_a_place_is_spoken_of(recwarn, tmp_path):
     for call in of_grid(bent(np.eye(4)), tmp_path):
         call(brain(0))
     assert not recwarn.list
+
+
+def test_an_image_of_which_nothing_arrives_is_spoken_of(recwarn):
+    image, elsewhere = freeflow.Image(brain(1), AFFINE), freeflow.Image(brain(1), far())
+    for fill in (0, -5, np.nan):
+        bent().apply(image, fill=fill)
+        bent().apply(freeflow.Image(np.zeros((4, 4, 4)), far()), fill=0)
+    bent().apply(freeflow.Image(np.full((4, 4, 4), np.nan, np.float32), AFFINE))
+    assert not recwarn.list
+    for fill, told in ((0, "0"), (-5.1, "-5.1"), (np.nan, "nan")):
+        with pytest.warns(UserWarning, match=f"nothing of image but the fill, {told}, comes to lie on the grid") as said:
+            bent().apply(elsewhere, fill=fill)
+        assert [w.filename for w in said] == [__file__]
+    with pytest.warns(UserWarning, match="nothing of image but the fill, 7, comes to lie"):
+        bent().apply(freeflow.Image(labels(1), far()), fill=7)
+
+
+def test_points_beyond_the_field_are_spoken_of(recwarn):
+    transform, inner = bent(), [[0, 0, 0], [5, 6, 7.0]]
+    assert transform.inverse().points(transform.points(inner)).shape == (2, 3)
+    freeflow.Transform.affine(far()).points([[5000, 0, 0]])
+    assert not recwarn.list
+    for way in (transform, transform.inverse()):
+        with pytest.warns(UserWarning, match="1 of the 3 points lie beyond the field's grid, where nothing is displaced") as said:
+            assert np.array_equal(way.points([*inner, [5000, 0, 0]])[2], [5000, 0, 0])
+        assert [w.filename for w in said] == [__file__]
+
+
+def test_a_product_in_the_other_order_is_spoken_of(recwarn):
+    one, two, three = (freeflow.Image(brain(s)[s:], AFFINE) for s in (0, 1, 2))
+    first, second = (freeflow.register(*pair, "rigid", levels=1, iterations=1, device="cpu").transform for pair in ((one, two), (two, three)))
+    recwarn.clear()
+    for product in (second @ first, first.inverse() @ second.inverse(), first @ first.inverse(), first.inverse() @ first, bent() @ first):
+        assert product.points([[0, 0, 0]]).shape == (1, 3)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="applies b first, but here b begins on the grid where a ends: is `b @ a` meant"):
+        first @ second
