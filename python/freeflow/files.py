@@ -10,7 +10,7 @@ import zlib
 
 import numpy as np
 
-from .nifti_header import CHANNELS, TYPES, NiftiHeader, length_unit
+from .nifti_header import TYPES, NiftiHeader, length_unit
 
 _CODES = {np.dtype(t): code for code, t in TYPES.items()}
 _VECTOR = 1007
@@ -45,12 +45,18 @@ def _unzipped(data):
     return out[0] if len(out) == 1 else b"".join(out)
 
 
-def read_nifti_image(path):
-    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, space code, warnings)"""
+def read_nifti_image(path, channels=False):
+    """(array of shape (i, j, k) in Fortran order, affine_ras, voxel size in mm, space code, warnings). channels: of the shape (c, i, j, k),
+    each in that order"""
     header, values = _read(path)
-    if any(n != 1 for n in header.shape[3:]):
-        raise OSError(f"cannot read '{path}': it has {np.prod(header.shape[3:])} values per voxel" + CHANNELS)
-    array = header.scaled(values.reshape(header.shape[:3], order="F"))
+    shape, count = header.shape[:3], int(np.prod(header.shape[3:]))
+    if channels:
+        shape = [*shape, count]
+    elif count != 1:
+        raise OSError(f"cannot read '{path}': it has {count} values per voxel; freeflow.Image.channels('{path}') makes a list of its volumes")
+    array = header.scaled(values.reshape(shape, order="F"))
+    if channels:
+        array = np.moveaxis(array, -1, 0)
     return array, header.affine, header.spacing, header.space_code, header.warnings(path)
 
 

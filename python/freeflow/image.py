@@ -99,33 +99,38 @@ class Image:
 
     @classmethod
     def channels(cls, array, affine_ras=None):
-        """The images of an array of shape (channels, i, j, k), such as a network's features, or of a nibabel, SimpleITK, ITK,
-        ANTsPy, MONAI or TorchIO image with several values per voxel (4-D, RGB), which knows its place: a list for register()."""
+        """The images of an array of shape (channels, i, j, k), such as a network's features, or of a file or a nibabel, SimpleITK,
+        ITK, ANTsPy, MONAI or TorchIO image with several values per voxel (4-D, RGB), which knows its place: a list for register() and
+        apply()."""
         if isinstance(array, (list, tuple)) and any(isinstance(a, Image) for a in array):
             raise TypeError("array is a list of Images, which know their places: register() takes such a list as it is")
-        library = others.library_of(array)
-        if library is None:
+        library, path = others.library_of(array), isinstance(array, (str, os.PathLike))
+        if library is None and not path:
             array = _arrays.recognised(array, "array")
             if len(array.shape) != 4:
                 raise ValueError(f"array has {len(array.shape)} dimensions, and channels of volumes have 4: (channel, i, j, k)")
             return [cls(array[c], affine_ras) for c in range(array.shape[0])]
         if affine_ras is not None:
             raise TypeError("affine_ras is of arrays: an image has its own")
-        whole = cls._of_library(array, library, "array", channels=True)
+        whole = cls._of_file(os.fspath(array), channels=True) if path else cls._of_library(array, library, "array", channels=True)
         return [cls._placed(volume, whole._placement) for volume in whole.array]
 
     @classmethod
     def read(cls, path):
         """NIfTI (.nii, .nii.gz), and by SimpleITK or nibabel, where they are installed, what these read."""
-        path = os.fspath(path)
-        if path.lower().endswith((".nii", ".nii.gz")):
-            array, affine, spacing, space_code, said = files.read_nifti_image(path)
-            warn(*said)
-            image = cls._of_affine(array, affine, os.path.basename(path), spacing, space_code)
-            image._said = tuple(said)
-        else:
-            image = cls.of(files.read_by_others(path))
+        image = cls._of_file(os.fspath(path))
         image._path = os.path.abspath(path)
+        return image
+
+    @classmethod
+    def _of_file(cls, path, channels=False):
+        if not path.lower().endswith((".nii", ".nii.gz")):
+            given = files.read_by_others(path)
+            return cls._of_library(given, others.library_of(given), "image", channels)
+        array, affine, spacing, space_code, said = files.read_nifti_image(path, channels)
+        warn(*said)
+        image = cls._of_affine(array, affine, os.path.basename(path), spacing, space_code)
+        image._said = tuple(said)
         return image
 
     @classmethod

@@ -78,21 +78,23 @@ def of_itk(given, library, name, channels=False):
         dimension = given.GetDimension() if library == "SimpleITK" else given.GetImageDimension()
         components = given.GetNumberOfComponentsPerPixel()
         place = given.GetSpacing(), given.GetOrigin(), given.GetDirection()
-    if dimension != 3:
+    series = channels and dimension == 4 and components == 1  # a direction of time is none of space
+    if dimension != 3 and not series:
         raise ValueError(f"{name} has {dimension} dimensions, and a volume has 3")
     if not channels:
         _require_one_component(components, name)
-    array = _voxels(given, library)
+    array = _voxels(given, library, series)
     if array.dtype.kind not in "biuf":
         _arrays.refuse_dtype(array, name)
     if channels:
-        array = np.moveaxis(array, -1, 0) if components != 1 else array[np.newaxis]
+        array = np.moveaxis(array, -1, 0) if series or components != 1 else array[np.newaxis]
     spacing, origin, direction = place
-    return array, list(spacing), list(origin), np.asarray(direction, float).reshape(3, 3)
+    turned = np.asarray(direction, float).reshape(dimension, dimension)[:3, :3]
+    return array, list(spacing)[:3], list(origin)[:3], turned
 
 
-def _voxels(given, library):
-    """(i, j, k) or (i, j, k, component)."""
+def _voxels(given, library, series):
+    """(i, j, k), or (i, j, k, component or time)."""
     if library == "ants":
         return given.numpy()
     module = sys.modules[library]
@@ -101,7 +103,7 @@ def _voxels(given, library):
         view = _kept(module.GetArrayViewFromImage(owner), owner)
     else:
         view = _kept(module.array_view_from_image(given), given)
-    return view.transpose(2, 1, 0, *range(3, view.ndim))
+    return view.transpose() if series else view.transpose(2, 1, 0, *range(3, view.ndim))
 
 
 class _Kept:

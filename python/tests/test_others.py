@@ -1,6 +1,7 @@
 """Images of other libraries: place, channels, and back."""
 
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -175,6 +176,33 @@ def test_what_is_done_to_a_simpleitk_image_afterwards_leaves_its_voxels_alone():
     image = freeflow.Image.of(changed)
     changed *= 2
     assert np.array_equal(image.numpy(), voxels.T)
+
+
+def test_a_series_comes_apart_and_goes_back(tmp_path, monkeypatch):
+    nibabel = pytest.importorskip("nibabel")
+    sitk = pytest.importorskip("SimpleITK")
+    monkeypatch.chdir(tmp_path)
+    voxels = np.random.default_rng(0).random((6, 5, 4, 3), np.float32)
+    given = nibabel.Nifti1Image(voxels, TURNED)
+    given.header.set_zooms((*given.header.get_zooms()[:3], 2.5))
+    given.header.set_xyzt_units("mm", "sec")
+    for name in ("bold.nii", "bold.nii.gz"):
+        nibabel.save(given, name)
+    sitk.WriteImage(sitk.ReadImage("bold.nii"), "bold.nrrd")
+    for series in ("bold.nii", tmp_path / "bold.nii.gz", sitk.ReadImage("bold.nii"), "bold.nrrd", given):
+        found = freeflow.Image.channels(series)
+        assert len(found) == 3 and all(same(image, voxels[..., c], TURNED) for c, image in enumerate(found))
+    with pytest.raises(ValueError, match="image has 4 dimensions, and a volume has 3"):
+        freeflow.Image.of(sitk.ReadImage("bold.nii"))
+    with pytest.raises(TypeError, match="affine_ras is of arrays"):
+        freeflow.Image.channels("bold.nii", AFFINE)
+    page = (Path(__file__).resolve().parents[2] / "docs/python.md").read_text()
+    code = page[page.index('series = nibabel.load("bold.nii.gz")') :].split("```")[0]
+    exec(code, {"nibabel": nibabel, "np": np, "freeflow": freeflow, "result": SimpleNamespace(transform=freeflow.Transform.identity())})
+    back = nibabel.load("bold_in_t1.nii.gz")
+    assert np.array_equal(back.get_fdata(dtype=np.float32), voxels) and np.allclose(back.affine, TURNED, atol=1e-5)
+    assert back.header.get_zooms()[3] == 2.5 and back.header.get_xyzt_units() == ("mm", "sec")
+    assert back.header["sform_code"] == back.header["qform_code"] == 2 and back.header.get_data_dtype() == np.float32
 
 
 def test_channels_of_nibabel():
