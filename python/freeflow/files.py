@@ -338,7 +338,7 @@ def read_by_others(path):
     if not os.path.exists(path):
         raise FileNotFoundError(f"cannot read '{path}': there is no such file")
     if os.path.isdir(path):
-        raise IsADirectoryError(f"cannot read '{path}': it is a folder; give a file of it, or a series as SimpleITK or nibabel has it")
+        raise IsADirectoryError(f"cannot read '{path}': it is a folder; give a file that holds a volume, or a series of slices as SimpleITK or nibabel has it")
     tried = []
     for name in ("SimpleITK", "nibabel"):
         try:

@@ -124,6 +124,14 @@ class Image:
 
     @classmethod
     def _of_file(cls, path, channels=False):
+        whole = cls._read_file(path, channels)
+        sides = tuple(whole.array.shape)[-3:]
+        if min(sides) == 1:  # such as one slice of a DICOM series
+            raise OSError(f"cannot read '{path}': it is a 2-D image ({' x '.join(map(str, sides))} voxels); a volume is needed")
+        return whole
+
+    @classmethod
+    def _read_file(cls, path, channels):
         if not path.lower().endswith((".nii", ".nii.gz")):
             given = files.read_by_others(path)
             return cls._of_library(given, others.library_of(given), "image", channels)

@@ -255,6 +255,16 @@ def test_files_of_several_volumes_name_the_way(tmp_path):
         assert len(freeflow.Image.channels(nibabel.load(tmp_path / "a.nii.gz"))) in (2, 3)
 
 
+@pytest.mark.parametrize("shape", [(4, 5, 1), (1, 5, 6)])
+def test_files_of_one_slice_are_refused_as_by_the_programs(tmp_path, shape):
+    """One file of a DICOM series is one; arrays of such a shape are taken."""
+    image = freeflow.Image(np.ones(shape, np.float32), AFFINE)
+    image.write(tmp_path / "a.nii")
+    for read in (freeflow.Image.read, freeflow.Image.channels, lambda path: freeflow.register(path, path)):
+        with pytest.raises(OSError, match=f"a.nii': it is a 2-D image \\({shape[0]} x 5 x {shape[2]} voxels\\); a volume is needed"):
+            read(tmp_path / "a.nii")
+
+
 def test_a_side_that_nifti_cannot_have(tmp_path):
     with pytest.raises(ValueError, match="32767 voxels at most"):
         freeflow.Image(np.zeros((40000, 1, 1), np.float32)).write(tmp_path / "a.nii")
