@@ -78,6 +78,8 @@ def of_itk(given, library, name, channels=False):
         dimension = given.GetDimension() if library == "SimpleITK" else given.GetImageDimension()
         components = given.GetNumberOfComponentsPerPixel()
         place = given.GetSpacing(), given.GetOrigin(), given.GetDirection()
+    if library == "SimpleITK" and given.HasMetaDataKey("ITK_non_uniform_sampling_deviation"):
+        warn(f"{name} was read from slices that lie unevenly, or of which some are missing: its voxels lie elsewhere than they were measured")
     series = channels and dimension == 4 and components == 1  # a direction of time is none of space
     if dimension != 3 and not series:
         raise ValueError(f"{name} has {dimension} dimensions, and a volume has 3")

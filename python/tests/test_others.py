@@ -178,6 +178,16 @@ def test_what_is_done_to_a_simpleitk_image_afterwards_leaves_its_voxels_alone():
     assert np.array_equal(image.numpy(), voxels.T)
 
 
+def test_a_series_that_lacks_slices_is_spoken_of(recwarn):
+    sitk = pytest.importorskip("SimpleITK")
+    theirs = freeflow.Image(brain(0), TURNED).to_sitk()
+    freeflow.Image.of(theirs)
+    assert not recwarn.list
+    theirs.SetMetaData("ITK_non_uniform_sampling_deviation", "5.9")  # as ITK's reader leaves it
+    with pytest.warns(UserWarning, match="image was read from slices that lie unevenly, or of which some are missing"):
+        freeflow.Image.of(theirs)
+
+
 def test_a_series_comes_apart_and_goes_back(tmp_path, monkeypatch):
     nibabel = pytest.importorskip("nibabel")
     sitk = pytest.importorskip("SimpleITK")
