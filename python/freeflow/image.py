@@ -160,6 +160,8 @@ class Image:
             return given
         if isinstance(given, (str, os.PathLike)):
             return cls.read(given)
+        if isinstance(given, (list, tuple)) and not given:
+            raise ValueError(f"{name} is an empty list: give an image, or some")
         library = others.library_of(given)
         if library is not None:
             return cls._of_library(given, library, name)

@@ -46,7 +46,7 @@ class Side:
         background, clip = _checked_background(background), _checked_clip(clip)
         for c, image in enumerate(self.images if clip else []):
             if _arrays.leaves_nothing(image.array, clip):
-                raise ValueError(f"clip={clip} leaves one value of {self._name_of(c)}, all of whose voxels lie to one side of it; give the range of the object")
+                raise ValueError(f"clip=({clip[0]:g}, {clip[1]:g}) leaves one value of {self._name_of(c)}, all of whose voxels lie to one side of it; give the range of the object")
         paddings = [_arrays.padding(image.array) if background is None else None for image in self.images]
         masked = [n > 0 and background is None and padding is None for n, padding in zip(self.missing, paddings, strict=True)]
         around = [_arrays.masked_background(i.array) if m else None for i, m in zip(self.images, masked, strict=True)]

@@ -79,6 +79,7 @@ class NiftiHeader:
         self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)
         self.mm_per_unit = mm_per_unit(numbers("units")[0])
         qform, sform = numbers("codes")
+        self._of_scanner = sform == 1
         self.spacing = np.array(pixdim[1:4], np.float64) * self.mm_per_unit
         rows = np.array(numbers("sform"), np.float64).reshape(3, 4) * self.mm_per_unit
         quaternion = numbers("qform")
@@ -124,9 +125,10 @@ class NiftiHeader:
         said = said_of_unit(path, self.mm_per_unit)
         if self.shift_mm > self._rounding_mm:
             others = "ITK and the programs mostly do" if self._placed_by_itk else "ITK mostly does"
+            others = "" if self._of_scanner else f", as {others},"  # whose sform ITK takes too
             said.append(
-                f"'{path}': qform and sform differ, and the sform counts here; what takes the qform, as {others}, places"
-                f" voxels up to {self.shift_mm:.3g} mm elsewhere"
+                f"'{path}': qform and sform differ, and the sform counts here; what takes the qform{others} places voxels up to"
+                f" {self.shift_mm:.3g} mm elsewhere"
             )
         return said
 

@@ -97,6 +97,9 @@ class Call:
         if isinstance(init, Transform) and not init.is_affine and model in _LINEAR:
             raise ValueError("init has a displacement field, and a linear registration starts from an affine")
         _require_known(model, options)
+        for name, value in options.items():
+            if isinstance(value, (list, tuple)) and not value:
+                raise ValueError(f"{name} is an empty list: give a value, or leave it out")
         self._model, self._init, self._interpolation, self._progress = model, init, interpolation, progress
         self._options = options if similarity is None else {**options, "similarity": similarity}
 

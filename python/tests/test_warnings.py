@@ -107,3 +107,17 @@ def test_a_product_in_the_other_order_is_spoken_of(recwarn):
     assert not recwarn.list
     with pytest.warns(UserWarning, match="applies b first, but here b begins on the grid where a ends: is `b @ a` meant"):
         first @ second
+
+
+@pytest.mark.parametrize("code, others", [(1, "the qform places"), (4, "the qform, as ITK and the programs mostly do, places")])
+def test_of_two_places_in_a_header_itk_takes_the_scanners_sform(tmp_path, code, others):
+    nibabel = pytest.importorskip("nibabel")
+    both = nibabel.Nifti1Image(brain(0), AFFINE)
+    both.set_sform(AFFINE, code)
+    both.header.set_qform(far(4), 1)
+    nibabel.save(both, tmp_path / "two.nii")
+    with pytest.warns(UserWarning, match=f"the sform counts here; what takes {others} voxels up to 6.93 mm elsewhere"):
+        read = freeflow.Image.read(tmp_path / "two.nii")
+    assert np.allclose(read.affine_ras, AFFINE)
+    theirs = freeflow.Image.of(pytest.importorskip("SimpleITK").ReadImage(str(tmp_path / "two.nii")))
+    assert np.allclose(theirs.affine_ras, AFFINE if code == 1 else far(4), atol=1e-4)
