@@ -1,6 +1,9 @@
 """What there is to warn of where a transform meets grids and points that may be of another space, in lists of sentences. As
 apps/regtool/chain_checks.cpp and points.cpp, which refuse some of it."""
 
+import os
+import re
+
 import numpy as np
 
 from . import _arrays
@@ -75,3 +78,22 @@ def said_of_order(grids, grids_of_first):
     if start.covers(first_end) or not first_start.covers(end):
         return []
     return ["`a @ b` applies b first, but here b begins on the grid where a ends: is `b @ a` meant?"]
+
+
+def _bids_ends(path):
+    """(the space whose points a transform takes, the one where they come to lie) by its name, as apps/bids.cpp; None where that does
+    not say. A transform of images takes points the other way than it says."""
+    name = "_" + os.path.basename(path).split(".")[0]
+    said = [re.search(f"_{key}-([0-9A-Za-z+]+)_", name) for key in ("from", "to", "mode")]
+    if not name.endswith("_xfm") or not all(said):
+        return None
+    start, end, mode = (match[1] for match in said)
+    return {"image": (end, start), "points": (start, end)}.get(mode)
+
+
+def said_of_bids_names(one, following):
+    """Of two transforms that follow each other in a list."""
+    first, second = _bids_ends(one), _bids_ends(following)
+    if not (first and second) or first[1] == second[0]:
+        return []
+    return [f"by their names '{one}' ends at points of {first[1]} and '{following}' begins at points of {second[0]}; check the order"]

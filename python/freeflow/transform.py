@@ -10,7 +10,7 @@ from ._labels import is_labels, label_of, named, number, numbered
 from ._speaking import warn
 from .context import Context, context_for
 from .image import Image, Placement, flipped, is_list_of_images, numbers_of, said_of_bare
-from .spaces import said_of_another_space, said_of_nothing, said_of_order, said_of_points_beyond
+from .spaces import said_of_another_space, said_of_bids_names, said_of_nothing, said_of_order, said_of_points_beyond
 
 
 def _rows(matrix):
@@ -87,6 +87,7 @@ class Transform:
             raise TypeError("Transform.read takes each path by itself: Transform.read(*paths)")
         for one, following in zip(paths, paths[1:]):
             _require_order(os.fspath(one), os.fspath(following))
+            warn(*said_of_bids_names(os.fspath(one), os.fspath(following)))
         whole = cls._read_one(os.fspath(paths[0]), context)
         for path in paths[1:]:
             whole = whole._then(cls._read_one(os.fspath(path), context))

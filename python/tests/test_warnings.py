@@ -121,3 +121,15 @@ def test_of_two_places_in_a_header_itk_takes_the_scanners_sform(tmp_path, code, 
     assert np.allclose(read.affine_ras, AFFINE)
     theirs = freeflow.Image.of(pytest.importorskip("SimpleITK").ReadImage(str(tmp_path / "two.nii")))
     assert np.allclose(theirs.affine_ras, AFFINE if code == 1 else far(4), atol=1e-4)
+
+
+def test_bids_names_that_contradict_the_list_are_spoken_of(recwarn, tmp_path):
+    names = ("sub-01_from-T1w_to-MNI_mode-image_xfm.txt", "sub-01_from-bold_to-T1w_mode-image_desc-a_xfm.txt", "sub-01_from-T1w_to-bold_mode-points_xfm.txt")
+    to_t1, of_bold, points = (str(tmp_path / name) for name in names)
+    for path in (to_t1, of_bold, points, str(tmp_path / "other.txt")):
+        freeflow.Transform.identity().write(path)
+    for chain in ((to_t1, of_bold), (to_t1, points), (of_bold, str(tmp_path / "other.txt"), to_t1), (of_bold,)):
+        freeflow.Transform.read(*chain)
+    assert not recwarn.list
+    with pytest.warns(UserWarning, match="by their names '.*' ends at points of bold and '.*' begins at points of MNI; check the order"):
+        freeflow.Transform.read(of_bold, to_t1)
