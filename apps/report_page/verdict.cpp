@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <apps/html.h>
+#include <apps/options.h>
 #include <apps/report_page/report_values.h>
 
 namespace freeflow::apps {
@@ -82,6 +83,7 @@ bool hardly_less(double before, double after) { return before - after < 0.05 * (
 
 void judge_similarity(const ordered_json& report, std::vector<Finding>& findings) {
   const auto before = number_in(report, "/similarity/before"),
+             affine = number_in(report, "/similarity/affine"),
              after = number_in(report, "/similarity/after");
   if (!after) {
     if (report.contains("similarity"))
@@ -101,11 +103,31 @@ void judge_similarity(const ordered_json& report, std::vector<Finding>& findings
   if (*after < *before && !hardly_less(*before, *after))
     findings.push_back({Grade::bad, change + ": the images match less than before; look at the "
                                              "differences before and after."});
+  else if (affine && *after < *affine && !hardly_less(*affine, *after))
+    findings.push_back(
+        {Grade::look, change + ", but was " + fixed_digits(*affine) +
+                          " after the affine: the displacement made the images match less; "
+                          "look at the differences after the affine and after."});
   else if (*after < *before + 0.002)
     findings.push_back({Grade::look, change + ", hardly a change; see in the flicker whether the "
                                               "images were aligned already."});
   else
     findings.push_back({Grade::good, change + "."});
+}
+
+/// A start the other way round reads as well as the right one, and what follows may undo a part of
+/// it.
+void judge_start(const ordered_json& report, std::vector<Finding>& findings) {
+  const auto before = number_in(report, "/similarity/before"),
+             affine = number_in(report, "/similarity/affine");
+  const std::vector<std::string> init = texts_in(report, "/inputs/init");
+  if (!before || !affine || init.empty() || is_start_word(init.front())) return;
+  if (*affine < *before && !hardly_less(*before, *affine))
+    findings.push_back({Grade::look,
+                        "after the affine, from the start that --init gives, "
+                        "similarity was " +
+                            fixed_digits(*affine) + ", less than " + fixed_digits(*before) +
+                            " as the files lie: is the start the other way round?"});
 }
 
 void judge_folds(const ordered_json& report, std::vector<Finding>& findings) {
@@ -202,7 +224,7 @@ const char* word_of(Grade grade) {
 
 Verdict verdict_of(const ordered_json& report) {
   Verdict verdict;
-  for (const auto judge : {judge_overlap, judge_similarity, judge_folds, judge_volumes,
+  for (const auto judge : {judge_overlap, judge_similarity, judge_start, judge_folds, judge_volumes,
                            judge_inverse, judge_displacement, judge_warnings})
     judge(report, verdict.findings);
   for (Finding& finding : verdict.findings) {

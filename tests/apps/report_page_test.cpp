@@ -223,6 +223,31 @@ TEST_F(ReportPage, TheVerdictFollowsAPlantedFailure) {
             std::string::npos);
 }
 
+TEST_F(ReportPage, TheVerdictComparesWithTheAffineToo) {
+  ASSERT_EQ(run(ffdreg + quick + " -o a_").status, 0);
+  const auto said_of = [&](double affine, const char* init) {
+    change("a_report.json", [&](ordered_json& r) {
+      r.erase("summary");
+      r["similarity"] = {{"before", 1.112}, {"affine", affine}, {"after", 1.156}};
+      r["inputs"]["init"] = init;
+    });
+    EXPECT_EQ(run(regtool_report + "a_").status, 0);
+    return page("a_report.html");
+  };
+  const std::string lost = said_of(1.196, "s.tfm");
+  EXPECT_NE(lost.find("but was 1.196 after the affine: the displacement made the images match"),
+            std::string::npos);
+  EXPECT_NE(lost.find("Look at this result before you use it."), std::string::npos);
+  EXPECT_EQ(said_of(1.157, "s.tfm").find("match less"), std::string::npos) << "by a little";
+
+  const char* const turn = "less than 1.112 as the files lie: is the start the other way round?";
+  const std::string turned = said_of(1.079, "s.tfm");
+  EXPECT_NE(turned.find(turn), std::string::npos);
+  EXPECT_NE(turned.find("Look at this result before you use it."), std::string::npos);
+  EXPECT_EQ(said_of(1.079, "moments").find(turn), std::string::npos);
+  EXPECT_EQ(said_of(1.110, "s.tfm").find(turn), std::string::npos) << "by a little";
+}
+
 TEST_F(ReportPage, RefusesWhatIsNotThere) {
   expect_refusal(run(regtool_report + "out_"), "there is no 'out_report.json'");
   expect_refusal(run(regtool_report), "name the registration's prefix");
