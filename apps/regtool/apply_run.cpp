@@ -141,6 +141,8 @@ std::function<void()> ApplyRun::compute(Context& ctx, bool) {
                              .rehearse(reader_->layout());
                        });
   const Transform chain = to_transform(ctx, chain_, warnings_);
+  warn_of_reference_beyond(chain, {grid_, reader_->layout().geometry, {}}, chain_.reached,
+                           warnings_);
   SeriesResampler resampler(ctx, o_.resample, chain, grid_, files_);
   for (std::size_t i = 0; i < o_.inputs.size(); ++i) {
     if (i > 0) reader_ = std::make_unique<SeriesReader>(o_.inputs[i]);

@@ -1,6 +1,7 @@
 #include <apps/regtool/commands.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 
@@ -175,6 +176,34 @@ void warn_of_points_beyond(const Transform& chain, const std::vector<Eigen::Vect
     warnings.push_back(std::to_string(beyond) + " of the " + std::to_string(points.size()) +
                        " points of '" + file +
                        "' lie beyond the field's grid, where nothing is displaced");
+}
+
+void warn_of_reference_beyond(const Transform& chain, const ChainImages& images,
+                              const std::vector<Eigen::Vector3d>& reached,
+                              std::vector<std::string>& warnings) {
+  if (chain.is_affine()) return;
+  const Geometry& grid = chain.links().front().field->geometry();
+  const Eigen::Affine3d to_index = grid.world_to_index() * chain.first();
+  const Eigen::Matrix3d step = (to_index * images.reference->index_to_world()).linear();
+  // Grids of one field of view end up to a voxel apart.
+  const Eigen::Array3d rim = step.cwiseAbs().rowwise().sum().array().max(1.0),
+                       end(grid.extent.x - 0.5, grid.extent.y - 0.5, grid.extent.z - 0.5);
+  const std::vector<Eigen::Vector3d> points = sample_of(*images.reference);
+  std::size_t beyond = 0, beyond_rim = 0;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const Eigen::Array3d at = to_index * points[i];
+    if ((at >= -0.5).all() && (at <= end).all()) continue;
+    if (images.image && share_inside({reached[i]}, *images.image) == 0) continue;
+    ++beyond;
+    beyond_rim += (at < -0.5 - rim).any() || (at > end + rim).any() ? 1 : 0;
+  }
+  const auto percent = [&](std::size_t count) {
+    return 100 * double(count) / double(points.size());
+  };
+  if (percent(beyond_rim) >= 1)
+    warnings.push_back(std::to_string(std::lround(percent(beyond))) +
+                       " % of the reference's voxels lie beyond the field's grid, where nothing is "
+                       "displaced: they move with the affines alone");
 }
 
 }  // namespace freeflow::apps

@@ -54,23 +54,6 @@ bool inside(const Eigen::Vector3d& voxel, const Extent& extent) {
   return true;
 }
 
-std::vector<Eigen::Vector3d> sample_of(const Geometry& grid) {
-  constexpr int most_per_axis = 24;
-  const Eigen::Affine3d to_world = grid.index_to_world();
-  const auto positions = [&](int axis) {
-    const int n = grid.extent[axis], count = std::min(n, most_per_axis);
-    std::vector<double> at;
-    at.reserve(std::size_t(count));
-    for (int i = 0; i < count; ++i) at.push_back((i + 0.5) * n / count - 0.5);
-    return at;
-  };
-  std::vector<Eigen::Vector3d> points;
-  for (const double z : positions(2))
-    for (const double y : positions(1))
-      for (const double x : positions(0)) points.push_back(to_world * Eigen::Vector3d(x, y, z));
-  return points;
-}
-
 /// Of the field's grid, which may lie between the points: within their box.
 double share_among(const std::vector<Eigen::Vector3d>& points, const Geometry& field) {
   Eigen::AlignedBox3d box;
@@ -255,6 +238,23 @@ std::vector<Eigen::Vector3d> sample_through(const std::vector<ListedTransform>& 
       }
     }
   }
+  return points;
+}
+
+std::vector<Eigen::Vector3d> sample_of(const Geometry& grid) {
+  constexpr int most_per_axis = 24;
+  const Eigen::Affine3d to_world = grid.index_to_world();
+  const auto positions = [&](int axis) {
+    const int n = grid.extent[axis], count = std::min(n, most_per_axis);
+    std::vector<double> at;
+    at.reserve(std::size_t(count));
+    for (int i = 0; i < count; ++i) at.push_back((i + 0.5) * n / count - 0.5);
+    return at;
+  };
+  std::vector<Eigen::Vector3d> points;
+  for (const double z : positions(2))
+    for (const double y : positions(1))
+      for (const double x : positions(0)) points.push_back(to_world * Eigen::Vector3d(x, y, z));
   return points;
 }
 

@@ -42,6 +42,9 @@ std::vector<Eigen::Vector3d> sample_through(const std::vector<ListedTransform>& 
                                             const std::vector<HostTransform>& transforms,
                                             const Geometry& reference);
 
+/// Points spread evenly over the grid, in world coordinates: those that sample_through() follows.
+std::vector<Eigen::Vector3d> sample_of(const Geometry& grid);
+
 /// The share of the points that the grid holds.
 double share_inside(const std::vector<Eigen::Vector3d>& points, const Geometry& grid);
 

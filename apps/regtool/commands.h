@@ -81,6 +81,13 @@ Transform read_chain(Context& ctx, const std::vector<std::string>& files,
 void warn_of_points_beyond(const Transform& chain, const std::vector<Eigen::Vector3d>& points,
                            const std::string& file, std::vector<std::string>& warnings);
 
+/// Warns where a part of the reference, more than a rim, lies beyond the grid of the chain's first
+/// field; where an image is named, of what comes to lie on it alone: elsewhere nothing is seen of
+/// it. `reached`: of HostChain.
+void warn_of_reference_beyond(const Transform& chain, const ChainImages& images,
+                              const std::vector<Eigen::Vector3d>& reached,
+                              std::vector<std::string>& warnings);
+
 /// Writes one file by way of a hidden one, so that nothing of it exists after a failure. write gets
 /// the path to write to.
 template <class Write>

@@ -81,8 +81,10 @@ int regtool_compose(int argc, const char* const* argv) {
   const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
   require_chain_memory(
       ctx, files, "composing the transforms", field_bytes(grid),
-      [&](Context& rehearsal, const Transform& chain) { compose(rehearsal, chain, grid); });
-  const DisplacementField whole = compose(ctx, to_transform(ctx, files, c.warnings), grid);
+      [&](Context& rehearsal, const Transform& some) { compose(rehearsal, some, grid); });
+  const Transform chain = to_transform(ctx, files, c.warnings);
+  warn_of_reference_beyond(chain, {grid, {}, {}}, files.reached, c.warnings);
+  const DisplacementField whole = compose(ctx, chain, grid);
   write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, whole); });
   print_warnings("regtool", c.warnings, c.run.quiet);
   return done;
@@ -202,7 +204,9 @@ int regtool_jacobian(int argc, const char* const* argv) {
   const HostChain files = read_chain(c.transforms, {grid, {}, {}}, c.warnings);
   require_chain_memory(ctx, files, "the Jacobian determinant", sizeof(float) * grid.extent.count(),
                        determinant);
-  const Volume<float> j = determinant(ctx, to_transform(ctx, files, c.warnings));
+  const Transform whole = to_transform(ctx, files, c.warnings);
+  warn_of_reference_beyond(whole, {grid, {}, {}}, files.reached, c.warnings);
+  const Volume<float> j = determinant(ctx, whole);
   const std::vector<float> voxels = j.to_host(ctx);
   write_output(c.output, [&](const std::string& path) {
     write_image(path, grid, voxels, StoredType::float32, ctx.threads());

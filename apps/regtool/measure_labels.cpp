@@ -98,6 +98,7 @@ struct OverLabels {
 Measured measure_labels(Context& ctx, const MeasureOptions& o, const Transform& chain,
                         std::vector<std::string>& warnings) {
   const LabelPair pair = read_pair(ctx, o, warnings);
+  warn_of_reference_beyond(chain, {pair.fixed.geometry(), {}, {}}, {}, warnings);
   const Volume<std::int32_t> warped =
       resample_labels(ctx, pair.moving, chain, pair.fixed.geometry());
   const std::vector<LabelOverlap> overlaps = label_overlap(ctx, pair.fixed, warped, pair.chosen);

@@ -131,7 +131,9 @@ TEST_F(RegtoolTransforms, AWholeFieldIsInvertedWhereItLeads) {
     ASSERT_EQ(inverted.status, 0);
     EXPECT_EQ(inverted.err, "");
     for (const std::string t : {"back.nii.gz", "[whole.nii.gz,1]"}) {
-      ASSERT_EQ(run(regtool + " apply -i f.nii.gz -r m.nii.gz -o w.nii.gz -t " + t).status, 0) << t;
+      std::string apply = regtool;
+      apply.append(" apply -i f.nii.gz -r m.nii.gz -o w.nii.gz -t ").append(t);
+      ASSERT_EQ(run(apply).status, 0) << t;
       const HostImage w = read_image(path("w.nii.gz"));
       double worst = 0;
       for (std::size_t i = 0; i < voxels.size(); ++i)
@@ -139,6 +141,36 @@ TEST_F(RegtoolTransforms, AWholeFieldIsInvertedWhereItLeads) {
       EXPECT_LT(worst, 0.1) << t << ", " << mm << " mm";
     }
   }
+}
+
+TEST_F(RegtoolTransforms, WhatLiesBeyondAFieldIsSaid) {
+  const Geometry grid = read_geometry(path("f.nii.gz"));
+  write_displacement(path("u.nii.gz"), grid, field_planes(grid.extent, [](int x, int y, int z) {
+                       return wave(x, y, z, 0.5);
+                     }));
+  const auto reference = [&](const std::string& name, int longer, double farther) {
+    Geometry g = grid;
+    g.extent.x += longer;
+    g.spacing.x() *= farther;
+    write_image(path(name), g, std::vector<float>(g.extent.count(), 1.f));
+  };
+  reference("long.nii.gz", 12, 1);
+  reference("rim.nii.gz", 1, 1);
+  reference("coarse.nii.gz", -5, 2);
+  const std::string words =
+      "50 % of the reference's voxels lie beyond the field's grid, where nothing is displaced";
+  for (const std::string call :
+       {" compose -o o.nii.gz -t u.nii.gz -r ", " jacobian -o o.nii.gz -t a.mat -t u.nii.gz -r ",
+        " apply -i long.nii.gz -o o.nii.gz -t u.nii.gz -r ",
+        " measure --moving-labels f.nii.gz -t u.nii.gz --fixed-labels "}) {
+    const std::string said = run(regtool + call + "long.nii.gz").err;
+    EXPECT_NE(said.find(words), std::string::npos) << call << said;
+    for (const char* alike : {"f.nii.gz", "rim.nii.gz", "coarse.nii.gz"})
+      EXPECT_EQ(run(regtool + call + alike).err.find("beyond"), std::string::npos) << call << alike;
+  }
+  const std::string nothing_there =
+      run(regtool + " apply -i f.nii.gz -o o.nii.gz -t u.nii.gz -r long.nii.gz").err;
+  EXPECT_EQ(nothing_there, "") << "what no image holds is not seen";
 }
 
 /// The inverse of two fields begins where the second ends.
