@@ -275,6 +275,11 @@ void validate_files(const CommonOptions& o) {
   require(o.init.size() == 1 ||
               (o.init.size() == 2 && !is_start_word(o.init[0]) && !is_start_word(o.init[1])),
           "--init takes one start, or a displacement field and then an affine");
+  for (const std::string& start : o.init)
+    require(!start.ends_with(",1]"),
+            "--init '" + start +
+                "' takes no inverse; write it first: regtool convert -t \"[FILE,1]\" --to itk -o "
+                "OUT.tfm, or of a field regtool invert -t FILE -o OUT.nii.gz");
 }
 
 void validate(const CommonOptions& o) {

@@ -270,6 +270,11 @@ TEST_F(ConvertIsNamed, ForWhatIsNoStart) {
   expect_refusal(run(call + "mrtrix.nii.gz"), convert("mrtrix.nii.gz", "FORMAT" + images));
   expect_refusal(run(call + "momnets"),
                  "'momnets': there is no such file, nor is it moments, center or identity");
+  expect_refusal(run(call + "'[a.mat,1]'"),
+                 "--init '[a.mat,1]' takes no inverse; write it first: regtool convert -t "
+                 "\"[FILE,1]\" --to itk -o OUT.tfm");
+  text("pairs.tsv", "fixed\tmoving\toutput\tinit\nf.nii.gz\tf.nii.gz\tout_\t[a.mat,1]\n");
+  expect_refusal(run(program_path("linreg") + " --pairs pairs.tsv"), "takes no inverse");
 }
 
 TEST_F(ConvertIsNamed, NotWhereAnOptionGivesTheFixedImage) {
