@@ -52,9 +52,14 @@ FileTransform displaced_then_mapped(const std::string& path, HostTransform chain
       continue;
     }
     if (transform.displacement)
-      fail_reading(path, "it holds two displacement fields; compose them first");
+      fail_reading(path,
+                   "it holds two displacement fields; regtool compose -r FIXED -t FILE -o "
+                   "FIELD.nii.gz makes one of them");
     if (mapped)
-      fail_reading(path, "it maps linearly before it displaces; only the other order can be used");
+      fail_reading(
+          path,
+          "it maps linearly before it displaces; only the other order can be used: regtool "
+          "compose -r FIXED -t FILE -o FIELD.nii.gz makes one field of it");
     transform.displacement = std::move(std::get<HostField>(step));
     transform.displacement->warnings = chain.warnings;
   }

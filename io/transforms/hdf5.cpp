@@ -46,7 +46,8 @@ HostField first_spline(const std::string& path, const StoredTransform& stored, b
   if (!applied_first)
     fail_reading(path,
                  "its B-spline displaces what another transform has mapped; only one that is "
-                 "applied first can be evaluated at the fixed image's voxels");
+                 "applied first can be evaluated at the fixed image's voxels: SimpleITK's "
+                 "TransformToDisplacementField, or transformix -def all, makes one field of it");
   return field_of_spline(
       path, stored,
       need(fixed, path, "fixed",

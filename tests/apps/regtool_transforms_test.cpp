@@ -277,6 +277,17 @@ TEST_F(ConvertIsNamed, ForWhatIsNoStart) {
   expect_refusal(run(program_path("linreg") + " --pairs pairs.tsv"), "takes no inverse");
 }
 
+TEST_F(ConvertIsNamed, ComposeIsForAStartThatDisplacesLast) {
+  ASSERT_EQ(run(regtool + " convert -t a.mat -t u.nii.gz --to itk -o late.h5").status, 0);
+  const std::string call = program_path("ffdreg") +
+                           " -f f.nii.gz -m f.nii.gz -o out_ --start none --levels 1 "
+                           "--iterations 1 --init ";
+  expect_refusal(run(call + "late.h5"),
+                 "only the other order can be used: regtool compose -r FIXED -t FILE");
+  ASSERT_EQ(run(regtool + " compose -r f.nii.gz -t late.h5 -o whole.nii.gz").status, 0);
+  EXPECT_EQ(run(call + "whole.nii.gz").status, 0);
+}
+
 TEST_F(ConvertIsNamed, NotWhereAnOptionGivesTheFixedImage) {
   std::string spline =
       "#Insight Transform File V1.0\n#Transform 0\nTransform: BSplineTransform_double_3_3\n"

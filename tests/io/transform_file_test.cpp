@@ -182,9 +182,10 @@ TEST(TransformFile, ACompositeMayDisplaceFirst) {
                   {"displacement field", "linear 3-D transform"});
   write_bytes(folder / "late.tfm", head + text_field() + "#Transform 2\n" + doubled);
   expect_io_error([&] { read_transform(folder / "late.tfm"); },
-                  {"maps linearly before it displaces"});
+                  {"maps linearly before it displaces", "regtool compose -r FIXED -t FILE -o"});
   write_bytes(folder / "two.tfm", head + text_field() + "#Transform 2\n" + text_field());
-  expect_io_error([&] { read_transform(folder / "two.tfm"); }, {"two displacement fields"});
+  expect_io_error([&] { read_transform(folder / "two.tfm"); },
+                  {"two displacement fields", "regtool compose -r FIXED -t FILE -o"});
   // What resampling reads may be in any order.
   const HostTransform late = read_transform_chain(folder / "late.tfm", {});
   ASSERT_EQ(late.steps.size(), 2u);

@@ -97,7 +97,7 @@ TEST(SplineFile, WhatCannotBeEvaluatedIsRefused) {
   std::ofstream(folder / "c.tfm", std::ios::app) << shift;
   expect_io_error(
       [&] { read_transform_file(folder / "c.tfm", TransformFormat::itk, on(moving_grid())); },
-      {"c.tfm", "applied first"});
+      {"c.tfm", "applied first", "TransformToDisplacementField"});
 }
 
 }  // namespace
