@@ -10,12 +10,14 @@ namespace freeflow::apps {
 
 namespace {
 
+constexpr const char* undecided = "FORMAT";
+
 /// The word of --from for the file, or what stands for one; nothing for ITK's and for what cannot
 /// be read.
 std::string foreign_format(const std::string& path) {
   try {
     const std::optional<TransformFormat> format = detect(path);
-    if (!format) return "FORMAT";
+    if (!format) return undecided;
     if (*format == TransformFormat::itk) return "";
     return transform_formats()[std::size_t(*format)].word;
   } catch (const IoError&) {
@@ -75,6 +77,8 @@ std::string naming_convert(const std::string& path, const std::string& sentence,
   if (fault == sentence) {
     const std::string from = taken == TransformsTaken::itk ? foreign_format(path) : "";
     if (from.empty()) return sentence;
+    const std::string way_out = from == undecided ? said_of_unread(path) : "";
+    if (!way_out.empty()) return sentence + "; " + way_out;
     return sentence + "; another program's is converted first: " + command(path, from, true, false);
   }
   const bool vectors = mentions(sentence, "TransformContext::vectors");

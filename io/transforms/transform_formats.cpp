@@ -138,6 +138,19 @@ std::optional<TransformFormat> detect(const std::string& path) {
   return std::nullopt;
 }
 
+std::string said_of_unread(const std::string& path) {
+  const std::string head = first_bytes(path, 4096);
+  if (head.find("(Transform ") != std::string::npos)
+    return "it is elastix's, which is not read; let transformix -def all write its field";
+  constexpr std::size_t preamble = 128;
+  if (head.size() > preamble + 4 && head.compare(preamble, 4, "DICM") == 0)
+    return "it is DICOM, which is not read; convert images with dcm2niix, and save a transform as "
+           ".h5 with 3D Slicer";
+  if (head.find("<MRML") != std::string::npos)
+    return "it is a scene of 3D Slicer, which is not read; save the transform itself there, as .h5";
+  return "";
+}
+
 /// FLIRT and its tools put two blanks after each number, Greedy and c3d one.
 bool may_be_greedys(const std::string& path) {
   if (!has_extension(path, ".mat")) return false;
@@ -150,10 +163,9 @@ HostTransform read_transform_file(const std::string& path, std::optional<Transfo
                                   const TransformContext& context) {
   const bool guessed = !format;
   if (guessed) format = detect(path);
-  if (!format && !is_nifti(path) &&
-      first_bytes(path, 4096).find("(Transform ") != std::string::npos)
-    fail_reading(path,
-                 "it is elastix's, which is not read; let transformix -def all write its field");
+  if (!format)
+    if (const std::string way_out = said_of_unread(path); !way_out.empty())
+      fail_reading(path, way_out);
   if (!format)
     fail_reading(path, is_nifti(path)
                            ? "its header does not say whose transform it is (FSL, MRtrix, SPM, "

@@ -46,6 +46,10 @@ std::optional<TransformFormat> parse_transform_format(const std::string& word);
 /// matrix in .txt, vectors without an intent). Throws IoError when the file cannot be read.
 std::optional<TransformFormat> detect(const std::string& path);
 
+/// What a file is that holds a transform of a program whose files are not read, and the way out:
+/// elastix' parameters, DICOM, scenes of 3D Slicer. Empty for others.
+std::string said_of_unread(const std::string& path);
+
 /// Throws IoError when the file is unusable, holds what is not supported, or its format is not
 /// clear and not given; InvalidArgument when the format needs a geometry that `context` lacks. What
 /// does not follow from the file and was measured or assumed stands in `warnings`.

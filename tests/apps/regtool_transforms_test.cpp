@@ -277,6 +277,23 @@ TEST_F(ConvertIsNamed, ForWhatIsNoStart) {
   expect_refusal(run(program_path("linreg") + " --pairs pairs.tsv"), "takes no inverse");
 }
 
+TEST_F(ConvertIsNamed, NotForWhatNoFormatReads) {
+  text("TransformParameters.0.txt", "(Transform \"EulerTransform\")\n(NumberOfParameters 6)\n");
+  text("scene.mrml", "<?xml version=\"1.0\"?>\n<MRML version=\"Slicer 5.6\">\n</MRML>\n");
+  text("reg.dcm", std::string(128, '\0') + "DICM" + std::string(200, '\1'));
+  const std::string linreg = program_path("linreg") + " -f f.nii.gz -m f.nii.gz -o out_ --init ";
+  const std::pair<const char*, const char*> said[] = {
+      {"TransformParameters.0.txt", "it is elastix's, which is not read; let transformix"},
+      {"scene.mrml", "it is a scene of 3D Slicer, which is not read; save the transform itself"},
+      {"reg.dcm", "it is DICOM, which is not read; convert images with dcm2niix"}};
+  for (const auto& [file, words] : said)
+    for (const std::string& call : {linreg, regtool + " info "}) {
+      const Outcome o = run(call + file);
+      expect_refusal(o, words);
+      EXPECT_EQ(o.err.find("FORMAT"), std::string::npos) << o.err;
+    }
+}
+
 TEST_F(ConvertIsNamed, ComposeIsForAStartThatDisplacesLast) {
   ASSERT_EQ(run(regtool + " convert -t a.mat -t u.nii.gz --to itk -o late.h5").status, 0);
   const std::string call = program_path("ffdreg") +
