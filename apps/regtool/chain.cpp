@@ -74,6 +74,12 @@ Transform on_device(Context& ctx, const HostTransform& host, bool to_be_inverted
   return transform;
 }
 
+/// The command was told the fixed image, which the sentence asks for.
+void refuse_behind_affine(const std::string& sentence) {
+  require(sentence.find(" --fixed FIXED") == std::string::npos,
+          sentence + ", where FIXED is an image of the space that the affine before it leads to");
+}
+
 }  // namespace
 
 ListedTransform listed_transform(const std::string& text) {
@@ -103,12 +109,17 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
   if (images.image) context.moving = *images.image;
   for (std::size_t i = 0; i < chain.listed.size(); ++i) {
     const ListedTransform& one = chain.listed[i];
-    const TransformContext here =
-        context_of(chain.listed, i, std::ranges::any_of(chain.transforms, has_affine), context);
+    const bool behind_affine = std::ranges::any_of(chain.transforms, has_affine);
+    const TransformContext here = context_of(chain.listed, i, behind_affine, context);
     // Commands to which no reference was named have an option for it.
     const auto taken = images.reference ? TransformsTaken::any : TransformsTaken::any_with_fixed;
-    chain.transforms.push_back(read_naming_convert(
-        one.path, taken, [&] { return read_transform_file(one.path, {}, here); }));
+    try {
+      chain.transforms.push_back(read_naming_convert(
+          one.path, taken, [&] { return read_transform_file(one.path, {}, here); }));
+    } catch (const InvalidArgument& e) {
+      if (behind_affine && images.reference) refuse_behind_affine(e.what());
+      throw;
+    }
     check_values(one.path, chain.transforms.back());
     for (const std::string& said : chain.transforms.back().warnings)
       warnings.push_back(naming_convert(one.path, said, taken));

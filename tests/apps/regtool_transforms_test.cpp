@@ -318,6 +318,9 @@ TEST_F(ConvertIsNamed, NotWhereAnOptionGivesTheFixedImage) {
   expect_refusal(run(regtool + " measure --field s.txt"),
                  "evaluated on the fixed image's grid; convert it first: " +
                      convert("s.txt", "itk --fixed FIXED"));
+  expect_refusal(run(regtool + measure + "--fixed f.nii.gz -t a.mat -t s.txt"),
+                 convert("s.txt", "itk --fixed FIXED") +
+                     ", where FIXED is an image of the space that the affine before it leads to");
 }
 
 }  // namespace regtool_transforms_test
