@@ -123,10 +123,24 @@ std::optional<Columns> columns(Cells names, bool of_voxels) {
   return {};
 }
 
-/// Where the columns' names say it: x_ras, y_ras, z_ras.
+/// Whether it stands among the words, between what is no letter: cm in " (cm)".
+bool has_word(const std::string& words, const std::string& word) {
+  const auto is_letter = [&](std::size_t at) {
+    return at < words.size() && std::isalpha(static_cast<unsigned char>(words[at])) != 0;
+  };
+  for (std::size_t at = words.find(word); at != std::string::npos; at = words.find(word, at + 1))
+    if ((at == 0 || !is_letter(at - 1)) && !is_letter(at + word.size())) return true;
+  return false;
+}
+
+/// Where the columns' names say it: x_ras, y_ras, z_ras; x_vox; x (cm).
 void take_columns(const Columns& named, PointTable& table) {
   table.columns = named.at;
   table.counts_voxels = named.count_voxels;
+  for (const char* voxels : {"vox", "voxel", "voxels", "pixel", "pixels"})
+    table.counts_voxels = table.counts_voxels || has_word(named.axis_less, voxels);
+  for (const char* unit : {"cm", "um", "\u00b5m", "inch", "inches"})
+    if (has_word(named.axis_less, unit)) table.unit = unit;
   for (const char* frame : {"ras", "lps"})
     if (named.axis_less.find(frame) != std::string::npos) table.frame = frame;
 }
@@ -247,7 +261,9 @@ PointTable read_points(const std::string& path, const std::string& frame, bool m
                            "; leave --frame out");
   if (table.points.empty()) fail_reading(path, "it holds no point");
   if (table.frame != "voxel" && table.counts_voxels)
-    fail_reading(path, "its columns i, j and k count voxels; add --frame voxel");
+    fail_reading(path, "its columns count voxels, by their names; add --frame voxel");
+  if (!table.unit.empty())
+    fail_reading(path, "its columns are in " + table.unit + ", by their names; give points in mm");
   return table;
 }
 

@@ -15,7 +15,8 @@ struct PointTable {
   std::string frame;     ///< lps, ras or voxel
   char separator = ',';  ///< or a semicolon or a tab
   std::array<std::size_t, 3> columns = {0, 1, 2};  ///< of x, y and z
-  bool counts_voxels = false;                      ///< its columns are called i, j and k
+  bool counts_voxels = false;  ///< its columns are called i, j and k, or x_vox and so on
+  std::string unit;            ///< that its columns name, where it is not mm
   std::vector<Eigen::Vector3d> points;
   std::vector<std::vector<std::string>> cells;  ///< of each point's line
   std::string markups;                          ///< 3D Slicer's JSON, whole, where it is such

@@ -253,7 +253,7 @@ TEST_F(RegtoolPoints, ColumnsThatCountVoxelsAreKnownWhereverTheyStand) {
   for (const std::string table : {"i,j,k\n1,2,3\n", "id,i,j,k\na,1,2,3\n", "k,J,i\n1,2,3\n"}) {
     text("in.csv", table);
     expect_refusal(points(call + "out.csv"),
-                   "its columns i, j and k count voxels; add --frame voxel");
+                   "its columns count voxels, by their names; add --frame voxel");
   }
   text("in.csv", "i,j,k,x,y,z\n1,2,3,-21,-19,-17\n");
   ASSERT_EQ(points(call + "mm.csv").status, 0) << "millimetres stand beside them";
@@ -261,6 +261,25 @@ TEST_F(RegtoolPoints, ColumnsThatCountVoxelsAreKnownWhereverTheyStand) {
   write_image(path("fine.nii.gz"), plain_geometry({9, 9, 9}), std::vector<float>(729));
   ASSERT_EQ(points(call + "v.csv --frame voxel --image field.nii.gz fine.nii.gz").status, 0);
   EXPECT_EQ(slurp(folder / "v.csv"), "i,j,k,x,y,z\n-21.000000,-19.000000,-17.000000,-21,-19,-17\n");
+}
+
+TEST_F(RegtoolPoints, UnitsInTheNamesOfColumnsCount) {
+  const std::string call = "-i in.csv -o out.csv --direction fixed-to-moving ";
+  const std::pair<const char*, const char*> refused[] = {
+      {"x_cm,y_cm,z_cm", "its columns are in cm, by their names; give points in mm"},
+      {"X [um],Y [um],Z [um]", "its columns are in um, by their names; give points in mm"},
+      {"id,x_vox,y_vox,z_vox", "its columns count voxels, by their names; add --frame voxel"},
+      {"voxel x,voxel y,voxel z", "its columns count voxels, by their names; add --frame voxel"}};
+  for (const auto& [names, words] : refused) {
+    text("in.csv", std::string(names) + "\n1,2,3,4\n");
+    expect_refusal(points(call), words);
+  }
+  for (const char* names : {"x_mm,y_mm,z_mm", "px,py,pz", "locum x,locum y,locum z"}) {
+    text("in.csv", std::string(names) + "\n1,2,3\n");
+    EXPECT_EQ(points(call).status, 0) << names;
+  }
+  text("in.csv", "x_vox,y_vox,z_vox\n1,2,3\n");
+  EXPECT_EQ(points(call + "--frame voxel --image field.nii.gz").status, 0);
 }
 
 TEST_F(RegtoolPoints, SlicersMarkupsKeepWhatIsNoPosition) {
