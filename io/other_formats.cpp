@@ -17,7 +17,7 @@ namespace {
 /// What ITK reads without a word.
 void warn_of_header(const std::string& path, FileFormat format,
                     std::vector<std::string>& warnings) {
-  warn_of_length_unit(path, format, warnings);
+  warn_of_lengths(path, format, warnings);
   if (format == FileFormat::nrrd) warn_of_nrrd(path, warnings);
 }
 

@@ -287,12 +287,13 @@ TEST(ImageFile, ALabelThatIsNoIntegerIsNamedAsItIs) {
   }
 }
 
-TEST(ImageFile, UnitsOfLengthThatItkPassesOverAreSaid) {
+TEST(ImageFile, LengthsThatItkPassesOverAreSaid) {
   const TemporaryFolder folder;
   const std::string nrrd = "NRRD0005\ntype: uchar\ndimension: 3\nsizes: 2 2 2\nencoding: raw\n",
                     meta = "NDims = 3\nDimSize = 2 2 2\nElementType = MET_UCHAR\n",
                     data = "ElementDataFile = LOCAL\nabcdefgh";
-  const std::array<std::pair<std::string, const char*>, 7> files{
+  const std::string uneven = "ITK_non_uniform_sampling_deviation";
+  const std::array<std::pair<std::string, const char*>, 10> files{
       {{nrrd + "space: LPS\nspace units: \"um\" \"um\" \"um\"\n\nabcdefgh", "names um"},
        {nrrd + "spacings: 9 9 9\nUnits: \"Microns\" \"Microns\" \"\"\r\n\nabcdefgh",
         "names Microns"},
@@ -300,6 +301,9 @@ TEST(ImageFile, UnitsOfLengthThatItkPassesOverAreSaid) {
        {nrrd + "\nunits: um", nullptr},
        {meta + "DistanceUnits = um\n" + data, "names um"},
        {meta + "DistanceUnits = mm\n" + data, nullptr},
+       {nrrd + "space: LPS\n" + uneven + ":=5.94495\n\nabcdefgh", "(5.94 mm off, says ITK)"},
+       {nrrd + "space: LPS\n" + uneven + ":=0\n\nabcdefgh", nullptr},
+       {meta + uneven + " = 1.00901\n" + data, "(1.01 mm off, says ITK)"},
        {meta + data, nullptr}}};
   for (const auto& [text, words] : files) {
     const std::string path = folder / (text[1] == 'R' ? "a.nrrd" : "a.mha");
