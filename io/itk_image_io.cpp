@@ -189,13 +189,35 @@ std::string on_grid(const std::string& key, const std::string& text, const Exten
   return whole;
 }
 
+/// What 3D Slicer's sequences say of the axis that lists images, which ITK writes as the first.
+std::string on_first_axis(const std::string& key) {
+  const std::size_t index = key.find(" index ");
+  return key.starts_with("axis ") && index != std::string::npos ? "axis 0" + key.substr(index)
+                                                                : key;
+}
+
+/// ITK calls the values of a voxel a vector, be they of as many images.
+void call_list(const std::string& path) {
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  const std::string before = "kinds: ", vector = "vector";
+  std::streamoff at = 0;
+  for (std::string line; std::getline(file, line) && !line.empty();
+       at += std::streamoff(line.size()) + 1) {
+    if (!line.starts_with(before + vector)) continue;
+    file.seekp(at + std::streamoff(before.size()));
+    if (!(file << "list  " << std::flush)) fail_cut_short(path);
+    return;
+  }
+}
+
 /// ITK gives a frame as many axes as the image, which space has not where there are volumes.
 void add_notes(itk::MetaDataDictionary& keys, const StoredLayout& layout) {
   const NrrdNotes& notes = *layout.nrrd;
   if (!notes.measurement_frame.empty() && layout.volumes == 1)
     itk::EncapsulateMetaData(keys, measurement_frame, notes.measurement_frame);
   for (const auto& [key, text] : notes.texts)
-    itk::EncapsulateMetaData(keys, key, on_grid(key, text, layout.geometry.extent));
+    itk::EncapsulateMetaData(keys, notes.volumes ? on_first_axis(key) : key,
+                             on_grid(key, text, layout.geometry.extent));
 }
 
 /// ITK's writers print to stderr when a file cannot be opened.
@@ -311,6 +333,7 @@ void write_itk_image(const std::string& path, FileFormat format, const StoredLay
     io->SetUseCompression(false);
     io->SetIORegion(whole_region(*io));
     io->Write(values);
+    if (layout.nrrd && layout.nrrd->volumes && format == FileFormat::nrrd) call_list(path);
   } catch (const itk::ExceptionObject&) {
     fail_cut_short(path);
   }

@@ -407,6 +407,29 @@ TEST(ImageFile, ANrrdsListOfImagesIsASeriesInNifti) {
   }
 }
 
+/// As 3D Slicer's sequences are; ITK calls any values of a voxel a vector.
+TEST(ImageFile, ANrrdsListOfImagesStaysOne) {
+  const TemporaryFolder folder;
+  const std::string head =
+      "NRRD0005\ntype: uchar\ndimension: 4\nsizes: 2 2 2 3\nencoding: raw\nspace: LPS\nspace "
+      "directions: (1,0,0) (0,1,0) (0,0,1) none\nspace origin: (0,0,0)\nkinds: domain domain "
+      "domain ";
+  for (const std::string kind : {"list", "vector"}) {
+    write_bytes(folder / "d.nrrd",
+                head + kind + "\naxis 3 index values:=0 1 2\n\n" + "abcdefghijklmnopqrstuvwx");
+    SeriesReader reader(folder / "d.nrrd");
+    const std::vector<unsigned char> voxels = reader.read();
+    SeriesWriter writer(folder / "o.nrrd", reader.layout());
+    writer.write(voxels);
+    writer.close();
+    const std::string written = read_bytes(folder / "o.nrrd");
+    const bool list = kind == "list";
+    EXPECT_EQ(written.find("\nkinds: list   domain domain domain\n") != std::string::npos, list);
+    EXPECT_EQ(written.find("\naxis 0 index values:=0 1 2\n") != std::string::npos, list);
+    EXPECT_EQ(SeriesReader(folder / "o.nrrd").read(), voxels);
+  }
+}
+
 TEST(ImageFile, ToVolumeCopiesToTheDevice) {
   HostImage image;
   image.geometry = oblique_grid({2, 2, 2});
