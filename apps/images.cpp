@@ -84,6 +84,20 @@ void leave_unmeasured_out(Inputs& inputs, bool asked_background) {
   if (moving && !inputs.moving_mask) leave_out(inputs.moving, moving->box, "--moving-mask");
 }
 
+/// CT whose numbers begin at 0, or another modality, beside CT. How much lies below says nothing:
+/// that is air.
+void warn_of_unlike_clipping(const InputImage& fixed, const InputImage& moving,
+                             const std::string& clip, std::vector<std::string>& warnings) {
+  const float high = parse_clip(clip).second;
+  const double of_fixed = share_above(fixed.voxels, high),
+               of_moving = share_above(moving.voxels, high);
+  if (std::abs(of_fixed - of_moving) <= 0.3) return;
+  const auto percent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
+  warnings.push_back("--clip " + clip + " cuts " + percent(of_fixed) + " of '" + fixed.file +
+                     "' and " + percent(of_moving) + " of '" + moving.file +
+                     "' at its upper end: are their numbers in one unit?");
+}
+
 /// Options that leave nothing of an image, or find nothing to do.
 void check_intensities(const CommonOptions& o, Inputs& inputs) {
   const IntensityOptions asked = intensity_options(o);
@@ -95,6 +109,9 @@ void check_intensities(const CommonOptions& o, Inputs& inputs) {
                   "', all of whose voxels lie to one side of it; give the range of the object");
       found = found || (asked.background && holds(channel.voxels, *asked.background));
     }
+  if (asked.clip)
+    for (std::size_t c = 0; c < inputs.fixed.size(); ++c)
+      warn_of_unlike_clipping(inputs.fixed[c], inputs.moving[c], o.clip, inputs.warnings);
   if (asked.background && !found)
     inputs.warnings.push_back("--background " + o.background + " is the value of no voxel");
 }

@@ -116,6 +116,15 @@ bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip)
          std::ranges::none_of(image.voxels, [&](float v) { return v < clip.second; });
 }
 
+double share_above(const HostImage& image, float limit) {
+  std::size_t above = 0, all = 0;
+  for (const float v : image.voxels) {
+    above += v > limit ? 1 : 0;
+    all += std::isnan(v) ? 0 : 1;
+  }
+  return double(above) / double(std::max<std::size_t>(all, 1));
+}
+
 bool is_cut_out(const HostImage& image) {
   return !masked_background(image.geometry.extent, image.voxels.data()).empty();
 }

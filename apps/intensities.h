@@ -41,6 +41,9 @@ bool holds(const HostImage& image, float value);
 /// Whether a clip leaves one value, as all voxels lie to one side of it.
 bool leaves_nothing(const HostImage& image, const std::pair<float, float>& clip);
 
+/// The share of the voxels with a value that is above `limit`.
+double share_above(const HostImage& image, float limit);
+
 /// Whether NaN lies around an object (masked_background()).
 bool is_cut_out(const HostImage& image);
 

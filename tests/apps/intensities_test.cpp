@@ -264,6 +264,22 @@ TEST_F(Intensities, WhatLeavesNothingOrDoesNothingIsSaid) {
   EXPECT_NE(o.err.find("--background 12345 is the value of no voxel"), std::string::npos) << o.err;
 }
 
+TEST_F(Intensities, AClipThatFitsOneImageIsSaid) {
+  write("f.nii", {20, 20, 20}, truth(), 0);
+  HostImage from_zero = read_image((folder / "f.nii").string());
+  for (float& v : from_zero.voxels) v += 1024;
+  write_image((folder / "m.nii").string(), from_zero.geometry, from_zero.voxels);
+  const std::string call = linreg + " -f f.nii -o out_ --search gradient --levels 1 --iterations 1";
+  const Outcome unlike = run(call + " --clip -1000,100 -m m.nii");
+  ASSERT_EQ(unlike.status, 0) << unlike.err;
+  EXPECT_NE(unlike.err.find("--clip -1000,100 cuts "), std::string::npos) << unlike.err;
+  EXPECT_NE(unlike.err.find(" % of 'm.nii' at its upper end: are their numbers in one unit?"),
+            std::string::npos)
+      << unlike.err;
+  EXPECT_EQ(run(call + " --clip -1000,100 -m f.nii").err.find("at its upper end"),
+            std::string::npos);
+}
+
 TEST_F(Intensities, LengthsOfAnotherUnitAreDoubted) {
   write("f.nii", {20, 20, 20}, Eigen::Affine3d::Identity(), 0);
   HostImage micrometres = read_image((folder / "f.nii").string());
