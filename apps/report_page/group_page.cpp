@@ -136,7 +136,8 @@ std::string group_page(const Group& group, const std::string& title, const fs::p
       "Above " +
       fixed_digits(GroupMember::outlier, 1) +
       " look at the registration; a group that failed as a whole has no outliers, so look at a few "
-      "in the middle too." +
+      "in the middle too. A pair that failed has no report, so it is not listed here: --summary "
+      "names it." +
       said_of_linear(group) + "</p>\n";
   for (const Shown& s : figures) html += dots(group, s);
   html += table(group, fs::absolute(page).lexically_normal().parent_path());

@@ -59,6 +59,8 @@ TEST_F(GroupReport, PutsThePlantedOutlierFirst) {
             std::string::npos);
   EXPECT_EQ(html.find("still/reg_report.html"), std::string::npos) << "a link to no page";
   EXPECT_NE(html.find("22 registrations, 2 of them outliers"), std::string::npos);
+  EXPECT_NE(html.find("A pair that failed has no report, so it is not listed here"),
+            std::string::npos);
   EXPECT_NE(html.find("<h1>Registrations in " + folder.filename().string() + "</h1>"),
             std::string::npos)
       << "not of .";
