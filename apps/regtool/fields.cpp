@@ -140,6 +140,15 @@ void warn_of_what_leaves(const HostChain& file, std::vector<std::string>& warnin
     }
 }
 
+/// Which have no logarithm.
+void warn_of_folds(const std::vector<float>& log_jacobian, std::vector<std::string>& warnings) {
+  const auto folds = std::ranges::count_if(log_jacobian, [](float v) { return std::isnan(v); });
+  if (folds > 0)
+    warnings.push_back(std::to_string(folds) +
+                       " voxels fold, where the logarithm is NaN; ITK reads NaN of NIfTI files as "
+                       "0, of .nrrd and .mha as it is");
+}
+
 }  // namespace
 
 int regtool_invert(int argc, const char* const* argv) {
@@ -208,6 +217,7 @@ int regtool_jacobian(int argc, const char* const* argv) {
   warn_of_reference_beyond(whole, {grid, {}, {}}, files.reached, c.warnings);
   const Volume<float> j = determinant(ctx, whole);
   const std::vector<float> voxels = j.to_host(ctx);
+  if (c.log) warn_of_folds(voxels, c.warnings);
   write_output(c.output, [&](const std::string& path) {
     write_image(path, grid, voxels, StoredType::float32, ctx.threads());
   });

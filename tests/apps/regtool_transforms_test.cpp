@@ -1,4 +1,7 @@
 // What the programs say of other programs' transforms, in words that a user of theirs can act on.
+#include <algorithm>
+#include <cmath>
+
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
@@ -171,6 +174,20 @@ TEST_F(RegtoolTransforms, WhatLiesBeyondAFieldIsSaid) {
   const std::string nothing_there =
       run(regtool + " apply -i f.nii.gz -o o.nii.gz -t u.nii.gz -r long.nii.gz").err;
   EXPECT_EQ(nothing_there, "") << "what no image holds is not seen";
+}
+
+TEST_F(RegtoolTransforms, FoldsHaveNoLogarithm) {
+  const Geometry grid = read_geometry(path("f.nii.gz"));
+  write_displacement(path("u.nii.gz"), grid, field_planes(grid.extent, [](int x, int, int) {
+                       return Eigen::Vector3d(x < 6 ? 4 : 0, 0, 0);
+                     }));
+  const std::string call = regtool + " jacobian -r f.nii.gz -t u.nii.gz -o j.nrrd";
+  ASSERT_EQ(run(call).err, "");
+  const std::string said = run(call + " --log").err;
+  EXPECT_NE(said.find(" voxels fold, where the logarithm is NaN"), std::string::npos) << said;
+  const std::vector<float> voxels = read_image(path("j.nrrd")).voxels;
+  const auto folds = std::ranges::count_if(voxels, [](float v) { return std::isnan(v); });
+  EXPECT_NE(said.find("warning: " + std::to_string(folds) + " voxels"), std::string::npos) << folds;
 }
 
 /// The inverse of two fields begins where the second ends.
