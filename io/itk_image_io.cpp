@@ -52,6 +52,9 @@ itk::ImageIOBase::Pointer open_io(const std::string& path, FileFormat format) {
 std::string reason_of(const itk::ExceptionObject& error) {
   std::string text = error.GetDescription();
   if (text.find("Reason: Success") != std::string::npos) return "ITK cannot parse its header";
+  if (text.find("#independent axes") != std::string::npos)
+    return "its fourth axis is of no kind that ITK takes; call it list among its kinds, as 3D "
+           "Slicer's sequences do";
   if (const auto innermost = text.rfind("[nrrd] "); innermost != std::string::npos)
     text.erase(0, text.find(": ", innermost) + 2);
   if (const auto end = text.find("): ");

@@ -428,6 +428,9 @@ TEST(ImageFile, ANrrdsListOfImagesStaysOne) {
     EXPECT_EQ(written.find("\naxis 0 index values:=0 1 2\n") != std::string::npos, list);
     EXPECT_EQ(SeriesReader(folder / "o.nrrd").read(), voxels);
   }
+  write_bytes(folder / "t.nrrd", head + "time\n\n" + "abcdefghijklmnopqrstuvwx");
+  expect_io_error([&] { SeriesReader reader(folder / "t.nrrd"); },
+                  {"its fourth axis is of no kind that ITK takes; call it list"});
 }
 
 TEST(ImageFile, ToVolumeCopiesToTheDevice) {
