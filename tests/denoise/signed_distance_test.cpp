@@ -156,9 +156,62 @@ TEST_P(SignedDistance, OfAMeshIsThatOfItsTriangles) {
   const TriangleMesh mesh = ball_mesh({3, -2, 7}, 12, 4);
   require_closed(mesh, "ball");
   const Geometry g = grid_around(mesh, 1, 6);
-  EXPECT_LT(largest_error(signed_distance(ctx, mesh, g), 5,
-                          [](const Vector3d& p) { return (p - Vector3d(3, -2, 7)).norm() - 12; }),
-            0.05);
+  const auto exact = [](const Vector3d& p) { return (p - Vector3d(3, -2, 7)).norm() - 12; };
+  EXPECT_LT(largest_error(signed_distance(ctx, mesh, g), 5, exact), 0.05);
+  Geometry other = g;
+  other.spacing = {0.8, 1.2, 1.6};
+  other.extent = {46, 31, 24};
+  EXPECT_LT(largest_error(signed_distance(ctx, mesh, other), 5, exact), 0.1);
+}
+
+/// A box, of two triangles to a side, all turned outwards.
+TriangleMesh box_mesh(const Vector3d& low, const Vector3d& high) {
+  TriangleMesh mesh;
+  for (int corner = 0; corner < 8; ++corner)
+    mesh.points.emplace_back(corner & 1 ? high.x() : low.x(), corner & 2 ? high.y() : low.y(),
+                             corner & 4 ? high.z() : low.z());
+  mesh.triangles = {{0, 2, 3}, {0, 3, 1}, {4, 5, 7}, {4, 7, 6}, {0, 1, 5}, {0, 5, 4},
+                    {2, 6, 7}, {2, 7, 3}, {0, 4, 6}, {0, 6, 2}, {1, 3, 7}, {1, 7, 5}};
+  return mesh;
+}
+
+/// Rows of voxels that meet faces' edges and diagonals cross the surface once there, whichever way
+/// the faces are turned and where a part of the box lies beyond the grid.
+TEST_P(SignedDistance, OfABoxWhoseEdgesMeetVoxelsHasItsSides) {
+  Geometry g = plain_geometry({12, 11, 10});
+  g.spacing = {1, 2, 1.5};
+  const Eigen::Affine3d world = g.index_to_world();
+  for (const Vector3d& first : {Vector3d(3, 2, 2), Vector3d(-4, 2, 3), Vector3d(3, -2, -1)}) {
+    const Vector3d low = world * first, high = world * Vector3d(8, 7, 6);
+    TriangleMesh mesh = box_mesh(low, high);
+    require_closed(mesh, "box");
+    for (std::size_t t = 0; t < mesh.triangles.size(); t += 3)
+      std::swap(mesh.triangles[t][0], mesh.triangles[t][1]);
+    const auto exact = [&](const Vector3d& p) {
+      const Vector3d beyond = (low - p).cwiseMax(p - high);
+      return beyond.cwiseMax(0).norm() + std::min(beyond.maxCoeff(), 0.0);
+    };
+    const Volume<float> distance = signed_distance(ctx, mesh, g);
+    EXPECT_LT(largest_error(distance, 2, exact), 1) << "a voxel's shortest side, at its edges";
+    const std::vector<float> values = distance.to_host(ctx);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const int x = int(i) % 12, y = int(i) / 12 % 11, z = int(i) / 132;
+      const double e = exact(world * Vector3d(x, y, z));
+      if (std::abs(e) < 1e-6) continue;
+      ASSERT_EQ(values[i] < 0, e < 0)
+          << x << ' ' << y << ' ' << z << ", from " << first.transpose();
+    }
+  }
+}
+
+TEST(Mesh, IsSurroundedByItsGrid) {
+  const TriangleMesh mesh = box_mesh({1, 2, 3}, {4, 4.5, 10});
+  EXPECT_EQ(longest_side(mesh), 7);
+  const Geometry g = grid_around(mesh, 2, 3);
+  EXPECT_EQ(g.extent, (Extent{2 + 7, 2 + 7, 4 + 7}));
+  EXPECT_EQ(g.origin, Vector3d(1 - 6, 2 - 6, 3 - 6));
+  EXPECT_EQ(g.spacing, Vector3d(2, 2, 2));
+  EXPECT_THROW(grid_around(mesh, 1e-3, 3), InvalidArgument);
 }
 
 TEST(Mesh, KnowsAnOpenOne) {
@@ -166,6 +219,13 @@ TEST(Mesh, KnowsAnOpenOne) {
   EXPECT_NO_THROW(require_closed(mesh, "ball"));
   mesh.triangles.pop_back();
   EXPECT_THROW(require_closed(mesh, "ball"), InvalidArgument);
+  TriangleMesh half = ball_mesh({0, 0, 0}, 5, 0);  // whose corners all have an even number
+  std::erase_if(half.triangles, [](const auto& t) { return std::ranges::count(t, 0) > 0; });
+  ASSERT_EQ(half.triangles.size(), 4u);
+  EXPECT_THROW(require_closed(half, "ball"), InvalidArgument);
+  TriangleMesh nowhere = ball_mesh({0, 0, 0}, 5, 0);
+  nowhere.points[2].y() = NAN;
+  EXPECT_THROW(require_closed(nowhere, "ball"), InvalidArgument);
   mesh.triangles.clear();
   EXPECT_THROW(require_closed(mesh, "ball"), InvalidArgument);
 }
