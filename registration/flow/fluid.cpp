@@ -70,6 +70,7 @@ class FluidLevel {
       if (std::isnan(now.kl)) {  // not at a level's start, which unfold() made good
         std::swap(state_.u, previous_);
         cut *= 0.5;
+        last_step = 0;  // what is recorded next has been before
         level.stopped_because = "reached the number of iterations";
         if (last) return;
         continue;
