@@ -138,6 +138,7 @@ TEST(StepSettings, MeanWhatTheySay) {
   FlowOptions o;
   o.levels = 6;
   std::vector<int> iterations;
+  iterations.reserve(std::size_t(o.levels));
   for (int l = 0; l < o.levels; ++l) iterations.push_back(o.iterations_of_level(l));
   EXPECT_EQ(iterations, (std::vector<int>{100, 100, 100, 80, 40, 20}));
 }

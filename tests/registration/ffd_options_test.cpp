@@ -78,6 +78,7 @@ class FfdSettings : public testing::Test {
     o.penalties = {spy(asked)};
     run(o);
     std::vector<Eigen::Vector3d> all;
+    all.reserve(asked.size());
     for (const Spy::Asked& a : asked) all.emplace_back(a.spacing.x, a.spacing.y, a.spacing.z);
     return all;
   }
@@ -205,6 +206,7 @@ TEST_F(FfdSettings, IterationsGrowTowardsTheCoarsestLevel) {
   o.levels = 4;
   const auto of_levels = [&] {
     std::vector<int> all;
+    all.reserve(std::size_t(o.levels));
     for (int l = 0; l < o.levels; ++l) all.push_back(o.iterations_of_level(l));
     return all;
   };
