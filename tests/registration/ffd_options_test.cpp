@@ -66,7 +66,7 @@ class FfdSettings : public testing::Test {
   FfdSettings() { grid.spacing = {1, 1, 4}; }
   Volume<float> image(double shift = 0) {
     return sample_world(cpu, grid, [&](const Eigen::Vector3d& p) {
-      return texture(p + Eigen::Vector3d(shift, 0, 0));
+      return test::texture(p + Eigen::Vector3d(shift, 0, 0));
     });
   }
   RegistrationResult run(const FfdOptions& o, double shift = 0) {

@@ -70,7 +70,7 @@ class FlowSettings : public testing::Test {
   }
   Volume<float> image(double shift = 0) {
     return sample_world(cpu, grid, [&](const Eigen::Vector3d& p) {
-      return texture(p + Eigen::Vector3d(shift, 0, 0));
+      return test::texture(p + Eigen::Vector3d(shift, 0, 0));
     });
   }
   template <class F>
