@@ -15,8 +15,10 @@
 
 #include <freeflow/deform/field_operations.h>
 #include <freeflow/deform/storage_order.h>
+#include <freeflow/deform/warp.h>
 #include <freeflow/registration/flow/velocity.h>
 #include <freeflow/regularize/field_diffusion.h>
+#include <freeflow/regularize/navier.h>
 
 #include "support/phantoms.h"
 
@@ -25,19 +27,29 @@ namespace {
 
 using namespace test;
 
-/// What evaluation number k costs, and the force of each, along x.
+/// What evaluation number k costs, and the force of each, along x; what is told and asked is kept.
 struct Chosen {
   std::function<double(int)> cost;
   std::vector<float> along_x;
+  struct Pair {
+    std::vector<float> fixed, moving;
+    PointMap map;
+  };
+  mutable std::vector<Pair> pairs;
+  mutable std::vector<std::vector<float>> displacements;
 };
 
 class Push : public SimilarityMeasure {
  public:
   explicit Push(const Chosen& chosen) : chosen_(chosen) {}
   void set_ranges(const IntensityRange&, const IntensityRange&) override {}
-  void prepare(Context&, const ImagePair&) override {}
+  void prepare(Context& ctx, const ImagePair& pair) override {
+    chosen_.pairs.push_back(
+        {pair.fixed.to_host(ctx), pair.moving.to_host(ctx), pair.fixed_to_moving});
+  }
   void set_map(const PointMap&) override {}
-  void evaluate(Context&, FieldView<const float>, FieldView<float> force, double* cost) override {
+  void evaluate(Context&, FieldView<const float> u, FieldView<float> force, double* cost) override {
+    if (u.data) chosen_.displacements.emplace_back(u.data, u.data + 3 * u.extent.count());
     *cost = chosen_.cost(evaluations_++);
     if (!force.data) return;
     std::fill_n(force.data, 3 * force.extent.count(), 0.0F);
@@ -66,7 +78,7 @@ class FlowSettings : public testing::Test {
  protected:
   FlowSettings() { grid = ordered(grid, canonical_order(grid)); }
   Chosen chosen(std::function<double(int)> cost, double push = 1) const {
-    return {std::move(cost), std::vector<float>(grid.extent.count(), float(push))};
+    return {std::move(cost), std::vector<float>(grid.extent.count(), float(push)), {}, {}};
   }
   Volume<float> image(double shift = 0) {
     return sample_world(cpu, grid, [&](const Eigen::Vector3d& p) {
@@ -300,6 +312,101 @@ TEST_F(FlowSettings, AFlowWithoutASigmaDiffuses) {
   DisplacementField moved = after_one_step({{0}}), expected(cpu, grid);
   FieldDiffusion(cpu, grid).apply(cpu, moved.view(), expected.view());
   EXPECT_EQ(after_one_step({}).to_host(cpu), expected.to_host(cpu));
+}
+
+/// A force along x that differs from voxel to voxel.
+double uneven(int x, int y, int z) { return std::sin(0.9 * x + 0.5 * y) + 0.3 * std::cos(z); }
+
+TEST_F(FlowSettings, AViscousVelocityHasTheViscosityThatWasGiven) {
+  Chosen of_one = chosen([](int) { return 1.0; });
+  of_one.along_x = voxelwise(grid.extent, uneven);
+  const auto expect_way = [&](auto o, auto&& run) {
+    o.velocity = VelocityKind::navier;
+    for (const double lambda : {0.5, 9.0}) {
+      o.viscosity = {1, lambda};
+      DisplacementField force =
+          field([](int x, int y, int z) { return Eigen::Vector3d(uneven(x, y, z), 0, 0); });
+      DisplacementField v(cpu, grid);
+      NavierVelocity(cpu, grid, o.viscosity).apply(cpu, force.view(), v.view());
+      const std::vector<float> found = run(o).displacement.to_host(cpu), way = v.to_host(cpu);
+      const std::size_t n = grid.extent.count();
+      for (std::size_t i = 0; i < n; ++i) {
+        const Eigen::Vector3d a(found[i], found[i + n], found[i + 2 * n]),
+            b(way[i], way[i + n], way[i + 2 * n]);
+        ASSERT_NEAR(a.dot(b), a.norm() * b.norm(), 1e-4 * a.norm() * b.norm()) << lambda << i;
+        ASSERT_GT(a.norm(), 0);
+      }
+    }
+  };
+  FlowOptions flow = pushed<FlowOptions>(of_one, 1);
+  flow.sigma_field = {{0}};
+  expect_way(flow, [&](const FlowOptions& o) { return register_flow(cpu, image(), image(1), o); });
+  expect_way(pushed<FluidOptions>(of_one, 1),
+             [&](const FluidOptions& o) { return register_fluid(cpu, image(), image(1), o); });
+}
+
+TEST_F(FlowSettings, TheFieldsSigmaIsInVoxelsOrMmAndOfItsLevel) {
+  grid.spacing = {1, 2, 1.5};
+  Chosen of_one = chosen([](int) { return 1.0; });
+  of_one.along_x = voxelwise(grid.extent, uneven);
+  FlowOptions o = pushed<FlowOptions>(of_one, 1);
+  const auto moved = [&](const FieldSigmas& sigma) {
+    o.sigma_field = sigma;
+    return register_flow(cpu, image(), image(1), o).displacement;
+  };
+  const auto expect_smoothed = [&](const FieldSigmas& sigma, const Eigen::Vector3d& in_voxels) {
+    o.levels = 1;
+    o.iterations = {1};
+    DisplacementField by_hand(cpu, grid), sharp = moved({{0}});
+    GaussianFilter(cpu, grid.extent, in_voxels, o.smoother)
+        .apply(cpu, sharp.view(), by_hand.view());
+    o.levels = std::max(1, int(sigma.size()));
+    o.iterations = {1};
+    if (o.levels == 2) o.iterations = {0, 1};
+    const std::vector<float> a = moved(sigma).to_host(cpu), b = by_hand.to_host(cpu);
+    for (std::size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 1e-6) << i;
+  };
+  expect_smoothed({{1.5}}, {1.5, 1.5, 1.5});
+  expect_smoothed({{1.5, true}}, {1.5, 0.75, 1});
+  expect_smoothed({{3.0}, {0.8}}, {0.8, 0.8, 0.8});
+}
+
+TEST_F(FlowSettings, ASymmetricFlowLooksBackFromTheMovingImageOnTheFixedGrid) {
+  const Chosen nothing = chosen([](int) { return 1.0; }, 0);
+  FlowOptions o = pushed<FlowOptions>(nothing, 1);
+  o.symmetric = true;
+  o.initial.translation() = Eigen::Vector3d(1.3, -0.6, 0.4);
+  register_flow(cpu, image(), image(1), o);
+  ASSERT_EQ(nothing.pairs.size(), 2u);
+  const Chosen::Pair &forth = nothing.pairs[0], &back = nothing.pairs[1];
+  EXPECT_EQ(back.map, PointMap{});
+  EXPECT_EQ(back.moving, forth.fixed);
+  Volume<float> warped(cpu, grid);
+  warp_values(cpu, {forth.moving.data(), grid.extent}, forth.map, {nullptr, grid.extent},
+              warped.view());
+  const std::vector<float> expected = warped.to_host(cpu);
+  std::size_t inside = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isnan(expected[i])) {
+      ASSERT_TRUE(std::isnan(back.fixed[i])) << i;
+    } else {
+      ASSERT_EQ(back.fixed[i], expected[i]) << i;
+      ++inside;
+    }
+  }
+  EXPECT_GT(inside, expected.size() / 2);
+}
+
+TEST_F(FlowSettings, LogDomainDemonsLookAtTheExponentialOfWhatTheyKeep) {
+  const Chosen nothing = chosen([](int) { return 1.0; }, 0);
+  const DisplacementField v = field([](int x, int y, int z) { return wave(x, y, z, 1); });
+  DemonsOptions o = pushed<DemonsOptions>(nothing, 1);
+  o.initial_velocity = &v;
+  register_demons(cpu, image(), image(1), o);
+  const std::vector<float> expected = exponential(cpu, v).to_host(cpu);
+  ASSERT_FALSE(nothing.displacements.empty());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    ASSERT_NEAR(nothing.displacements[0][i], expected[i], 1e-5) << i;
 }
 
 }  // namespace
