@@ -262,6 +262,12 @@ def leaves_nothing(array, clip):
     return not bool((array > float(clip[0])).any()) or not bool((array < float(clip[1])).any())
 
 
+def share_above(array, limit):
+    """Of the voxels with a value, the share above a limit."""
+    array = _as_float32(array)
+    return int((array > float(np.float32(limit))).sum()) / max(int((array == array).sum()), 1)
+
+
 def content(array):
     """How many voxels have a value, other than the corners' where those have one. The array stays where it is."""
     corners = array[tuple(slice(None, None, max(int(n) - 1, 1)) for n in array.shape)]

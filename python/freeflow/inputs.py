@@ -160,6 +160,7 @@ class Inputs:
         places = [(side.name, side.bare, side.images[0]._placement) for side in (fixed, moving)]
         self.said, self.warnings = fixed.said + moving.said, fixed.warnings + moving.warnings + said_of_bare(places)
         self._compare_sizes()
+        self._compare_clips()
         if fixed.background is not None and not (fixed.holds_background or moving.holds_background):
             self.warnings.append(f"background={fixed.background:g} is the value of no voxel")
         self._counted = {"fixed": Counted(), "moving": Counted()}
@@ -173,6 +174,18 @@ class Inputs:
         fixed, moving = (float(max(np.multiply(i.shape, i.spacing_mm))) for i in (self.fixed[0], self.moving[0]))
         if not 1 / 100 < fixed / moving < 100:
             self.warnings.append(f"fixed is {fixed:.3g} mm long and moving {moving:.3g}: are the lengths of one in another unit?")
+
+    def _compare_clips(self):
+        """As apps/images.cpp: CT whose numbers begin at 0, or another modality, beside CT. How much lies below says nothing: that is air."""
+        if self._fixed.clip is None:
+            return
+        low, high = self._fixed.clip
+        for c, pair in enumerate(zip(self.fixed, self.moving, strict=True)):
+            shares = [_arrays.share_above(image.array, high) for image in pair]
+            if abs(shares[0] - shares[1]) > 0.3:
+                names = (self._fixed._name_of(c), self._moving._name_of(c))
+                cut = " and ".join(f"{100 * share:.0f} % of {name}" for share, name in zip(shares, names, strict=True))
+                self.warnings.append(f"clip=({low:g}, {high:g}) cuts {cut} at its upper end: are their numbers in one unit?")
 
     def _leave_unmeasured_out(self, side, part):
         """As apps/images.cpp: nothing was measured around a field of view, nor beyond a plane in which one image alone ends."""

@@ -475,6 +475,14 @@ def test_what_can_hardly_be_meant_is_said():
     assert Inputs(*sides).warnings == ["fixed is 80 mm long and moving 0.08: are the lengths of one in another unit?"]
     with pytest.warns(UserWarning, match="are the lengths of one in another unit"), pytest.raises(freeflow.RegistrationError):
         freeflow.register(freeflow.Image(brain(0), AFFINE), freeflow.Image(brain(1), metres), **given)
+    numbers = {"background": None, "clip": (-1000, 100)}
+    ct = np.full((8, 8, 8), -200, np.float32)
+    ct[:4] = 90
+    like_ct = [Side(ct, None, name, **numbers) for name in ("fixed", "moving")]
+    assert Inputs(like_ct[0], Side([ct + 250], None, "moving", **numbers)).warnings == [
+        "clip=(-1000, 100) cuts 0 % of fixed and 50 % of moving at its upper end: are their numbers in one unit?"
+    ]
+    assert Inputs(*like_ct).warnings == []
     with pytest.warns(UserWarning, match="init gives a displacement, so there is no linear stage"):
         start = freeflow.register(brain(0), brain(1), **given).transform
         freeflow.register(brain(0), brain(1), init=start, **given)
