@@ -101,14 +101,14 @@ const Volume<float>& PreparedImage::mask(Context& ctx) {
 
 namespace {
 
-/// By halves: of each coarse voxel's window a mask that is one voxel thin leaves more than the
-/// quarter that decimate() asks for.
+/// By halves, and what is odd at once: of each coarse voxel's window a mask that is one voxel thin
+/// leaves more than the quarter that decimate() asks for.
 Volume<float> decimate_masked(Context& ctx, const Volume<float>& image, Factors factors) {
   Volume<float> result;
   while (factors != Factors{1, 1, 1}) {
     Factors step;
     for (std::size_t a = 0; a < 3; ++a) {
-      step[a] = std::min(2, factors[a]);
+      step[a] = factors[a] % 2 == 0 ? 2 : factors[a];
       factors[a] /= step[a];
     }
     result = decimate(ctx, result.empty() ? image : result, step);

@@ -84,6 +84,7 @@ Buffer<double> largest_of(Context& ctx, const Volume<float>& mask) {
 
 void apply_mask(Context& ctx, Volume<float>& image, const Volume<float>& mask) {
   require_on_device(ctx, image, mask);
+  require(image.extent() == mask.extent(), "a level's mask has other voxels than its image");
   const Buffer<double> largest = largest_of(ctx, mask);
   for_each_voxel(ctx, image.extent(), MaskBody{image.view(), {mask.view(), largest.data()}});
 }

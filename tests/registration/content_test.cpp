@@ -2,8 +2,11 @@
 #include <freeflow/registration/levels/content_box.h>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <limits>
+
+#include <freeflow/regularize/gaussian.h>
 
 #include "support/devices.h"
 #include "support/registrations.h"
@@ -69,6 +72,38 @@ TEST_P(Content, OfAMaskOnlyWhatIsAboveAHalfCounts) {
   EXPECT_TRUE(same(levels(0.6f, 0.4f), plain)) << "probabilities";
   EXPECT_TRUE(same(levels(1, 0.5f), plain)) << "a half is not above it";
   EXPECT_TRUE(same(levels(17, -3), plain));
+}
+
+/// A discrete start merges three voxels, or five: its levels are no powers of two.
+TEST_P(Content, AMaskedLevelOfAnyFactorsLiesOnItsGrid) {
+  const Geometry stored = oblique_geometry({61, 53, 59}),
+                 g = ordered(stored, canonical_order(stored));
+  constexpr int end = 40;  // of the mask along x
+  const auto slope = [](const Eigen::Vector3d& p) { return 2 * p.x() - p.y() + 0.5 * p.z(); };
+  std::vector<float> mask(g.extent.count());
+  for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = int(i % std::size_t(g.extent.x)) < end;
+  PreparedImage prepared(sample_world(ctx, g, slope), Volume<float>(ctx, g, mask));
+  for (const Factors f : {Factors{3, 5, 6}, {5, 3, 3}, {6, 1, 7}, {2, 3, 4}}) {
+    const Volume<float>& level = prepared.level(ctx, {f});
+    const Geometry expected = decimated(g, f);
+    ASSERT_TRUE(same_grid(level.geometry(), expected)) << f[0] << f[1] << f[2];
+    const Eigen::Affine3d to_world = expected.index_to_world();
+    const std::vector<float> values = level.to_host(ctx);
+    const Extent n = expected.extent;
+    int seen = 0;
+    for (int z = 2; z < n.z - 2; ++z)
+      for (int y = 2; y < n.y - 2; ++y)
+        for (int x = 2; x < n.x; ++x) {
+          const float value = values[n.offset(x, y, z)];
+          if (x * f[0] >= end) {
+            ASSERT_TRUE(std::isnan(value)) << x << ' ' << y << ' ' << z;
+          }
+          if ((x + 3) * f[0] > end) continue;
+          ASSERT_NEAR(value, slope(to_world * Eigen::Vector3d(x, y, z)), 1e-3);
+          ++seen;
+        }
+    EXPECT_GT(seen, 50);
+  }
 }
 
 TEST_P(Content, ACropKeepsItsPlaceInTheWorld) {

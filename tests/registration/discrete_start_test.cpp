@@ -76,9 +76,10 @@ struct WarpedTexture {
   }
 };
 
-DiscreteStart start_of(Context& ctx, const WarpedTexture& t, const Masks& masks = {}) {
+DiscreteStart start_of(Context& ctx, const WarpedTexture& t, const Masks& masks = {},
+                       const DiscreteStartOptions& options = {}) {
   return discrete_start(ctx, Volume<float>(ctx, t.grid, t.f), Volume<float>(ctx, t.grid, t.m),
-                        Eigen::Affine3d::Identity(), {}, masks);
+                        Eigen::Affine3d::Identity(), options, masks);
 }
 
 class StartSearch : public OnDevice {};
@@ -344,8 +345,13 @@ TEST_P(StartSearch, MaskedVoxelsSayNothing) {
         inside[extent.offset(x, y, z)] = 0;
       }
   const Volume<float> mask(ctx, t.grid, inside);
-  const std::vector<float> found = start_of(ctx, t, {&mask, nullptr}).displacement.to_host(ctx);
-  EXPECT_EQ(start_of(ctx, spoilt, {&mask, nullptr}).displacement.to_host(ctx), found);
+  DiscreteStartOptions merging_three;
+  merging_three.voxels = 18;
+  for (const DiscreteStartOptions& o : {DiscreteStartOptions(), merging_three}) {
+    const std::vector<float> found =
+        start_of(ctx, t, {&mask, nullptr}, o).displacement.to_host(ctx);
+    EXPECT_EQ(start_of(ctx, spoilt, {&mask, nullptr}, o).displacement.to_host(ctx), found);
+  }
 }
 
 TEST_P(StartSearch, RefusesWhatItCannotUseWithASentence) {
