@@ -101,7 +101,8 @@ void read_and_send(const std::string& path) {
 [[noreturn]] void fail_damaged(const std::string& path, int status) {
   const int by = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
   if (by == SIGINT || by == SIGTERM || by == SIGHUP || by == SIGQUIT) throw Cancelled{};
-  if (by == SIGXCPU || by == SIGALRM || by == SIGKILL)
+  if (by == SIGKILL) throw std::bad_alloc();  // by the system, which ends who has most
+  if (by == SIGXCPU || by == SIGALRM)
     fail_reading(path, "it is damaged: its structures lead nowhere and reading them took too long");
   fail_reading(path, "it is damaged: HDF5 cannot follow its structures");
 }

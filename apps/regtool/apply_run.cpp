@@ -88,6 +88,11 @@ bool ApplyRun::made_already() {
   }
 }
 
+ApplyRun::~ApplyRun() {
+  files_ = FileWriter(1);                         // waits for what is being written
+  while (!outputs_.empty()) outputs_.pop_back();  // the first has made the folder, and removes it
+}
+
 void ApplyRun::open() {
   if (reader_) return;
   for (const std::string& output : o_.outputs)

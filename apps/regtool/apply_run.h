@@ -41,6 +41,7 @@ class ApplyRun : public PairRun {
   /// resamples some ten million voxels. Both give the same bits. Reads headers.
   std::string device();
 
+  ~ApplyRun() override;
   bool made_already() override;
   void read() override;
   std::function<void()> compute(Context& ctx, bool beside_others) override;

@@ -34,7 +34,8 @@ Volume<float> read_mask_of(Context& ctx, const MeasureOptions& o, const Displace
   add_all(warnings, image.warnings);
   require(same_grid(image.geometry, u.geometry()),
           "--mask '" + o.mask + "' does not share the grid of '" + o.field +
-              "'; regtool apply -r " + o.field + " --interpolation nearest takes it there");
+              "'; regtool apply -r " + (is_image_format(o.field) ? o.field : "FIXED") +
+              " --interpolation nearest takes it there");
   return to_volume(ctx, image);
 }
 

@@ -207,7 +207,9 @@ PointTable read_table(const std::string& path, bool of_voxels) {
       if (first) take_comment(line, of_voxels, comments, table);
       continue;
     }
-    if (first && !table.names.empty()) table.names = comments;  // all, to be written again
+    const bool framed = !table.frame.empty();
+    // What comments say of columns and frame is written again, with all of them.
+    if (first && (framed || !table.names.empty())) table.names = comments;
     if (first) table.separator = separator_of(line);
     Cells cells = split(line, table.separator);
     if (std::exchange(first, false) && are_names(cells)) {
@@ -215,7 +217,7 @@ PointTable read_table(const std::string& path, bool of_voxels) {
       if (!named)
         fail_reading(path, "line " + std::to_string(at) +
                                " is neither a point nor names of columns x, y and z");
-      table.names = line;
+      table.names = framed ? comments + '\n' + line : line;
       take_columns(*named, table);
       continue;
     }

@@ -25,10 +25,11 @@ struct PointTable {
 /// 3D Slicer's markups (.json), or a table. Its columns are those that a first line of names, or a
 /// comment "# columns = id,x,y,z,..." as 3D Slicer's .fcsv has, calls x, y and z (where voxels are
 /// asked for i, j and k first), else the first three. Between semicolons numbers may have a decimal
-/// comma, and are written with it again. Empty lines and other comments are left out. Its points
-/// are of the frame that the file names, else of `frame`: lps, ras or voxel. Throws IoError with
-/// the line that is no point, and where `frame` is another than the file's and not the default,
-/// lps, unless it `may_be_of_another` file that is read beside this one.
+/// comma, and are written with it again. Empty lines are left out, and comments unless one of them
+/// names columns or the frame. Its points are of the frame that the file names, else of `frame`:
+/// lps, ras or voxel. Throws IoError with the line that is no point, and where `frame` is another
+/// than the file's and not the default, lps, unless it `may_be_of_another` file that is read beside
+/// this one.
 PointTable read_points(const std::string& path, const std::string& frame,
                        bool may_be_of_another = false);
 

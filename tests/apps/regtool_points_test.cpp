@@ -226,6 +226,9 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
       "# columns = id,x,y,z,ow,label\n";
   EXPECT_EQ(mapped(slicer + "7,10,20,30,0,apex\n# end\n"),
             slicer + "7,11.000000,18.000000,33.000000,0,apex\n");
+  const std::string framed = "# CoordinateSystem = RAS\n";
+  EXPECT_EQ(mapped(framed + "x,y,z\n10,20,30\n"), framed + "x,y,z\n9.000000,22.000000,33.000000\n");
+  EXPECT_EQ(mapped(framed + "10,20,30\n"), framed + "9.000000,22.000000,33.000000\n");
   const std::string late = "# columns = id,x,y,z\n# CoordinateSystem = 0\n";
   EXPECT_EQ(mapped(late + "1,10,20,30\n"), late + "1,9.000000,22.000000,33.000000\n");
   for (const std::string ras : {"RAS", "IJK"}) {

@@ -377,6 +377,10 @@ TEST_F(Regtool, RefusesUnusableCalls) {
       "-o names './out.nii.gz' twice; name an output for each input");
   expect_refusal(run(regtool + " apply -i m.nii.gz -r f.nii.gz -o m.nii.gz" + forth),
                  "also an input");
+  expect_refusal(run(regtool + " apply -i m.nii.gz f.nii.gz -o new/m.nii.gz new/f.nii.gz -r "
+                               "missing.nii.gz"),
+                 "missing.nii.gz");
+  EXPECT_FALSE(std::filesystem::exists(folder / "new")) << "the folder of two outputs";
   expect_refusal(run(regtool + " transmogrify"), "--help");
   EXPECT_EQ(run(regtool + " --help").status, 0);
   for (std::string command :
