@@ -84,7 +84,7 @@ SamplingMap::SamplingMap(Context& ctx, const Transform& transform, const Geometr
 
 StoredPoint SamplingMap::point(Context& ctx, const Geometry& image) const {
   require_on_device(ctx, position_);
-  require(image.extent == image_.extent, "the image is not on the grid that the map leads to");
+  require(same_grid(image, image_), "the image is not on the grid that the map leads to");
   return {FieldView<const float>{position_.data(), grid_.extent}};
 }
 

@@ -77,11 +77,14 @@ std::vector<Place> rim_of(const Flags& outside) {
   return rim;
 }
 
-/// Whether a place and all around it lie outside: of a voxel's rounding says nothing.
+/// Whether a place and all around it lie outside: of a voxel's rounding says nothing. Across two
+/// slices nothing is around it.
 bool clearly_outside(const Flags& outside, const Place& p) {
-  for (int z = -1; z <= 1; ++z)
-    for (int y = -1; y <= 1; ++y)
-      for (int x = -1; x <= 1; ++x)
+  const Extent n = outside.extent();
+  const int rx = n.x > 2, ry = n.y > 2, rz = n.z > 2;
+  for (int z = -rz; z <= rz; ++z)
+    for (int y = -ry; y <= ry; ++y)
+      for (int x = -rx; x <= rx; ++x)
         if (!outside.has(p[0] + x, p[1] + y, p[2] + z)) return false;
   return true;
 }

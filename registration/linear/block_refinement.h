@@ -30,7 +30,7 @@ struct BlockRefinementOptions {
 
 struct BlockRefinement {
   Eigen::Affine3d world;
-  bool settled = true;  ///< otherwise a mean over rounds that wandered
+  bool settled = true;  ///< otherwise it took longer, and may be a mean over rounds that wandered
 };
 
 /// Matches and fits in turn, the blocks of all channels together, unless half of the blocks agree

@@ -24,7 +24,8 @@ enum class LinearSearch {
   /// and a memory (Shams 2010).
   /// Good when: the gradient is not to be trusted. Several times the evaluations of `gradient`.
   powell,
-  /// Overview: hill climbing from the start, level by level (Ledig 2010).
+  /// Overview: hill climbing from the start, level by level (Ledig 2010); ten of its single steps
+  /// count as one iteration.
   hill,
   /// Overview: FLIRT's four stages as Li 2015 has them: 6x6x6 and 20x20x20 rotations at 8 mm, three
   /// candidates and their neighbours at 4 mm, 7, 9 and 12 parameters at 2 mm, all at 1 mm, by

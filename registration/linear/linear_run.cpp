@@ -215,7 +215,7 @@ void LinearRun::descend(LinearCandidate& candidate, LinearModel model, LinearCos
   const LinearParameters parameters(model, levels_.fixed_content().center, radius, candidate.world,
                                     model == options_.model ? NotFree::dropped : NotFree::held);
   const SmoothCost smooth =
-      cost.of(parameters, guard_, smallest_overlap(candidate), options_.initial);
+      cost.of(parameters, guard_, smallest_overlap(candidate), as_model(options_.initial));
   Eigen::VectorXd p = parameters.start();
   if (options_.search == LinearSearch::automatic || options_.search == LinearSearch::gradient) {
     QuasiNewtonOptions o;
@@ -303,7 +303,7 @@ void LinearRun::refine_found(LinearCandidate& found, LinearCost& cost, LevelReco
   const auto [world, settled] = refine_by_blocks(ctx_, blocks, found.world, o, record, observer_);
   const LinearParameters parameters(options_.model, content.center, content.radius_mm, world);
   const double refined_cost = cost.of(parameters, guard_, smallest_overlap(found),
-                                      options_.initial)(parameters.start(), nullptr);
+                                      as_model(options_.initial))(parameters.start(), nullptr);
   const bool worse = !found.by_structure && refined_cost > found.cost + cost_tolerance();
   const double enough = settled ? 2.0 / 3 : 0.98;
   SharedStructure& structure = structure_on(levels_.count() - 1);

@@ -52,6 +52,14 @@ TEST_P(Linear, SurvivesAnyRotationAndAFarStart) {
   }
 }
 
+TEST_P(Linear, ARigidModelLeavesTheScaleOfItsStart) {
+  const Phantom p(transform({5, 4, -6}, {3, 2, -4}), true, 1.3);
+  LinearOptions o;
+  o.model = LinearModel::rigid;
+  o.initial.linear() *= 4;
+  EXPECT_LT(p.error(run(ctx, p, o).affine), 0.4);
+}
+
 TEST_P(Linear, EveryModelKeepsItsForm) {
   const Phantom p(transform({5, 4, -6}, {3, 2, -4}, 1.06 * ones), true, 1.3);
   for (const LinearModel model :

@@ -64,6 +64,18 @@ TEST(MaskedBackground, ReachesInFromEachFaceOfTheGrid) {
     }
 }
 
+TEST(MaskedBackground, IsFoundInTwoSlices) {
+  const Extent thin{grid.x, grid.y, 2};
+  std::vector<float> image(thin.count(), nan);
+  for (int z = 0; z < thin.z; ++z)
+    for (int y = 0; y < thin.y; ++y)
+      for (int x = 0; x < thin.x; ++x)
+        if (organ({x - 24.0, y - 20.0, double(z)})) image[thin.offset(x, y, z)] = 1;
+  const std::vector<std::uint8_t> found = masked_background(thin, image.data());
+  ASSERT_EQ(found.size(), thin.count());
+  for (std::size_t i = 0; i < found.size(); ++i) ASSERT_EQ(found[i] != 0, std::isnan(image[i]));
+}
+
 TEST(MaskedBackground, IsNothingBeyondAFieldOfView) {
   const Eigen::Matrix3d turned =
       (Eigen::AngleAxisd(0.5, Eigen::Vector3d(1, 2, 3).normalized())).toRotationMatrix();

@@ -167,6 +167,8 @@ TEST_P(Transforms, PositionsThatAreKeptGiveTheSameBits) {
               resample_labels(ctx, parts, t, grid, how, 9).to_host(ctx));
   const Volume<float> other(ctx, plain_geometry({4, 4, 4}));
   EXPECT_THROW(map.resample(ctx, other), InvalidArgument);
+  const Volume<float> elsewhere(ctx, plain_geometry(image.extent));
+  EXPECT_THROW(map.resample(ctx, elsewhere), InvalidArgument);
 }
 
 TEST_P(Transforms, AVoteTakesTheLargestShare) {
