@@ -39,6 +39,9 @@ double correlation_through(Context& ctx, const Volume<float>& fixed, const Volum
 AtlasSubject TemplateBuilder::reference() const {
   if (options_.start) {
     AtlasSubject start = *options_.start;
+    check_voxels(start, "AtlasOptions::start");
+    require(start.channels.size() == cohort_.channels(),
+            "AtlasOptions::start needs as many channels as the subjects have");
     normalise_intensities(start, "AtlasOptions::start");
     return start;
   }

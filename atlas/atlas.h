@@ -25,9 +25,9 @@
 namespace freeflow {
 
 /// subjects: of this process; with several processes every subject belongs to one. Throws
-/// InvalidArgument for fewer than two subjects, two of one name, different numbers of channels,
-/// another contrast than the rest and unusable options; RegistrationError naming the subject that
-/// cannot be registered, unless AtlasOptions::keep_going; StateError, DeviceError, Cancelled. All
+/// InvalidArgument for fewer than two subjects, two of one name, different numbers of channels and
+/// unusable options; RegistrationError naming the subject that cannot be registered or has another
+/// contrast than the rest, unless AtlasOptions::keep_going; StateError, DeviceError, Cancelled. All
 /// processes must end when one throws.
 AtlasResult build_atlas(Context& ctx, std::vector<AtlasSubject> subjects,
                         const AtlasOptions& options = {}, const AtlasSurroundings& around = {});

@@ -70,19 +70,22 @@ SubjectCard prepare(AtlasSubject& subject) {
 }
 
 void check_own(const AtlasSubject& s) {
-  s.geometry.validate(("subject '" + s.name + "'").c_str());
   constexpr std::size_t longest_name = 256;
   require(s.name.size() < longest_name, "the name of a subject is too long: " + s.name);
-  const std::size_t voxels = s.geometry.extent.count();
-  require(!s.channels.empty(), "subject '" + s.name + "' has no image");
-  for (const std::vector<float>& channel : s.channels)
-    require(channel.size() == voxels,
-            "subject '" + s.name + "' has a channel whose voxels do not fit its grid");
-  require(s.mask.empty() || s.mask.size() == voxels,
-          "the mask of subject '" + s.name + "' does not fit its grid");
+  check_voxels(s, "subject '" + s.name + "'");
 }
 
 }  // namespace
+
+void check_voxels(const AtlasSubject& s, const std::string& what) {
+  s.geometry.validate(what.c_str());
+  const std::size_t voxels = s.geometry.extent.count();
+  require(!s.channels.empty(), what + " has no image");
+  for (const std::vector<float>& channel : s.channels)
+    require(channel.size() == voxels, what + " has a channel whose voxels do not fit its grid");
+  require(s.mask.empty() || s.mask.size() == voxels,
+          "the mask of " + what + " does not fit its grid");
+}
 
 Cohort::Cohort(std::vector<AtlasSubject> own, Ranks& ranks, bool keep_going, int threads)
     : ranks_(ranks), keep_going_(keep_going) {

@@ -30,6 +30,9 @@ struct DeviceSubject {
   Volume<float> mask;
 };
 
+/// Throws InvalidArgument naming `what` where its images and mask do not fit its grid.
+void check_voxels(const AtlasSubject& s, const std::string& what);
+
 class Cohort {
  public:
   struct Own {
@@ -50,8 +53,7 @@ class Cohort {
   const std::vector<std::string>& warnings() const { return warnings_; }
 
   /// Makes failures that some processes met (sentences by card, empty: none) known to all. Throws
-  /// RegistrationError with the first unless keep_going, and InvalidArgument when fewer than two
-  /// subjects are left.
+  /// RegistrationError with the first unless keep_going, and when fewer than two subjects are left.
   void exclude(const std::vector<std::string>& failures);
 
  private:

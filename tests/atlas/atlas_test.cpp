@@ -256,6 +256,11 @@ TEST_P(Atlas, OtherModelsChannelsMasksAndAStart) {
   const std::vector<float> mask = r.mask.to_host(ctx);
   const double inside = double(std::ranges::count(mask, 1.f));
   EXPECT_NEAR(inside, double(std::ranges::count(group[0].mask, 7.f)), 0.15 * inside);
+  o.start->channels.pop_back();
+  EXPECT_THROW(build_atlas(ctx, group, o), InvalidArgument) << "a channel less";
+  o.start = group[0];
+  o.start->channels[1].pop_back();
+  EXPECT_THROW(build_atlas(ctx, group, o), InvalidArgument) << "a voxel less";
 }
 
 TEST_P(Atlas, RefusesWhatMakesNoTemplate) {
