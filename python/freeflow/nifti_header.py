@@ -79,7 +79,9 @@ class NiftiHeader:
         self.slope, self.intercept = (slope, intercept if np.isfinite(intercept) else 0.0) if scaled else (1.0, 0.0)
         self.mm_per_unit = mm_per_unit(numbers("units")[0])
         qform, sform = numbers("codes")
-        self._of_scanner = sform == 1
+        self._of_scanner, self._has_no_form = sform == 1, max(qform, sform) <= 0
+        if not min(pixdim[1:4]) > 0:
+            raise OSError(f"cannot read '{path}': its header declares a voxel size (pixdim) that is not positive")
         self.spacing = np.array(pixdim[1:4], np.float64) * self.mm_per_unit
         rows = np.array(numbers("sform"), np.float64).reshape(3, 4) * self.mm_per_unit
         quaternion = numbers("qform")
@@ -123,6 +125,8 @@ class NiftiHeader:
     def warnings(self, path):
         """Sentences on where it lies: of a unit that was converted, and of two forms that differ."""
         said = said_of_unit(path, self.mm_per_unit)
+        if self._has_no_form:
+            said.append(f"'{path}' has neither sform nor qform: its axes are taken as left, posterior, superior from origin 0")
         if self.shift_mm > self._rounding_mm:
             others = "ITK and the programs mostly do" if self._placed_by_itk else "ITK mostly does"
             others = "" if self._of_scanner else f", as {others},"  # whose sform ITK takes too

@@ -44,6 +44,8 @@ def of_nibabel(given, name, channels=False):
     space_code = nifti_header.space_code(given.header["sform_code"], given.header["qform_code"]) if "sform_code" in keys else 1
     mm_per_unit = nifti_header.mm_per_unit(given.header["xyzt_units"]) if "xyzt_units" in keys else 1
     said = nifti_header.said_of_unit(name, mm_per_unit)
+    if "sform_code" in keys and not (given.header["sform_code"] > 0 or given.header["qform_code"] > 0):
+        said.append(f"{name} has neither sform nor qform: its axes lie as nibabel puts them, whereas the programs take others")
     warn(*said)
     affine = np.array(given.affine, np.float64)
     affine[:3] *= mm_per_unit

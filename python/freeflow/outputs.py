@@ -55,20 +55,38 @@ class OutputSet:
         self._prefix = prefix
         self._folder, self._start = os.path.split(prefix)
         self._folder = self._folder or "."
-        self._names = []
+        self._names, self._made = [], []
 
     def __enter__(self):
         import tempfile  # here, as json and datetime below: `import freeflow` shall not wait for them
 
         try:
-            os.makedirs(self._folder, exist_ok=True)
+            self._make_folders()
             self._staging = tempfile.TemporaryDirectory(prefix=".freeflow-", dir=self._folder)
         except OSError as error:  # it names what nobody gave
+            self._remove_folders()
             raise type(error)(f"cannot write '{self._prefix}': {error.strerror}") from None
         return self
 
     def __exit__(self, *_):
         self._staging.cleanup()
+        self._remove_folders()
+
+    def _make_folders(self):
+        missing, folder = [], self._folder
+        while folder and not os.path.lexists(folder):
+            missing, folder = [folder, *missing], os.path.dirname(folder)
+        for folder in missing:
+            os.makedirs(folder, exist_ok=True)
+            self._made.append(folder)
+
+    def _remove_folders(self):
+        """Those that were made and hold nothing, innermost first."""
+        for folder in reversed(self._made):
+            try:
+                os.rmdir(folder)
+            except OSError:
+                return
 
     def file(self, name):
         """Where to write what will be PREFIXname."""
@@ -91,11 +109,15 @@ class OutputSet:
             listed[kind] = listed.get(kind, []) + [self._start + name]
         return {kind: names if "warped" in kind else names[0] for kind, names in listed.items()}
 
-    def commit(self):
-        """All of them, or none: then what stood there before is put back. Returns the paths."""
+    def commit(self, inputs=()):
+        """All of them, or none: then what stood there before is put back. Returns the paths. ValueError where one of the inputs would be
+        replaced."""
         before = os.path.join(self._staging.name, "before")
         os.mkdir(before)
         places = [os.path.join(self._folder, self._start + name) for name in self._names]
+        for place in places:
+            if any(os.path.exists(place) and os.path.exists(path) and os.path.samefile(place, path) for path in inputs):
+                raise ValueError(f"the output '{place}' is also an input; choose another prefix")
         try:
             for name, path in zip(self._names, places, strict=True):
                 _set_aside(path, os.path.join(before, name))

@@ -311,7 +311,8 @@ class Registration:
                         image.write(out.file(f"{name}{c + 1 if c else ''}.nii.gz"))
             if "report" in chosen:
                 out.write_report(self._report_of_files(start))
-            return out.commit()
+            paths = self._inputs.paths.values()
+            return out.commit([path for given in paths for path in ([given] if isinstance(given, str) else given)])
 
     def _report_of_files(self, writing_since):
         written = time.perf_counter() - writing_since

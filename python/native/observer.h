@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <type_traits>
 
 #include <nanobind/nanobind.h>
 
@@ -30,12 +31,20 @@ class PyObserver : public Observer {
   std::optional<nanobind::python_error> raised_;
 };
 
-/// Runs `work(observer)`; in place of Cancelled comes what stopped it.
+/// Runs `work(observer)`; in place of Cancelled, or of a result after whose last iteration the
+/// callback raised, comes what stopped it.
 template <class Work>
 auto observed(nanobind::object progress, const Work& work) {
   PyObserver observer(std::move(progress));
   try {
-    return work(observer);
+    if constexpr (std::is_void_v<decltype(work(observer))>) {
+      work(observer);
+      observer.rethrow();
+    } else {
+      auto result = work(observer);
+      observer.rethrow();
+      return result;
+    }
   } catch (const Cancelled&) {
     observer.rethrow();
     throw;

@@ -69,7 +69,7 @@ bool is_symmetric(const NonrigidModel& model) {
 
 /// x -> affine(x + u(x))
 PyTransform forward(const SharedContext& context, RegistrationResult& r, const MemoryAxes& axes) {
-  return {context, Transform(std::move(r.displacement), r.affine), {axes}};
+  return {context, {}, Transform(std::move(r.displacement), r.affine), {axes}};
 }
 
 /// What a registration's own inverse is computed from, once it is asked for.
@@ -107,7 +107,7 @@ nb::tuple compute(const LateInverse& late) {
   const nb::dict report = report_of_inverse(result);
   Transform chain(late.affine.inverse());
   chain.then(std::move(result.inverse->field));
-  return nb::make_tuple(PyTransform{late.context, std::move(chain), {late.axes}}, report);
+  return nb::make_tuple(PyTransform{late.context, {}, std::move(chain), {late.axes}}, report);
 }
 
 /// Runs a registration, in whose report its memory stands.
@@ -167,8 +167,8 @@ nb::tuple register_affinely(const SharedContext& context, PyPreparedImage& fixed
     });
   });
   return nb::make_tuple(
-      PyTransform{context, Transform(result.affine), {}},
-      PyTransform{context, Transform(Eigen::Affine3d(result.affine.inverse())), {}},
+      PyTransform{context, {}, Transform(result.affine), {}},
+      PyTransform{context, {}, Transform(Eigen::Affine3d(result.affine.inverse())), {}},
       whole_report_of(result, o.similarity, fixed, peak_bytes));
 }
 

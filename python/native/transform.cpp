@@ -61,7 +61,7 @@ nb::ndarray<nb::numpy, double, nb::shape<-1, 3>> array_of(
 }
 
 PyTransform transform_of(const SharedContext& context, const Matrix& affine_lps) {
-  return {context, Transform(affine_of(affine_lps, "affine")), {}};
+  return {context, {}, Transform(affine_of(affine_lps, "affine")), {}};
 }
 
 /// x -> affine(x + u(x)), the field where it is.
@@ -71,7 +71,7 @@ PyTransform with_field(const PyField& f, const Matrix& affine_lps) {
   DisplacementField lent(
       f.field->geometry(),
       Buffer<float>::lent(f.context->context, planes, 3 * f.field->extent().count(), f.field));
-  return {f.context, Transform(std::move(lent), affine_of(affine_lps, "affine")), {f.axes}};
+  return {f.context, {}, Transform(std::move(lent), affine_of(affine_lps, "affine")), {f.axes}};
 }
 
 Interpolation interpolation_of(const std::string& word) {
@@ -138,7 +138,7 @@ PyTransform inverse(const PyTransform& t) {
     Transform chain = on(*t.context, [&](Context& ctx) {
       return invert(ctx, on_ranges(ctx, t.chain), watch.stop_request()).transform;
     });
-    return {t.context, std::move(chain), {t.axes.rbegin(), t.axes.rend()}};
+    return {t.context, {}, std::move(chain), {t.axes.rbegin(), t.axes.rend()}};
   });
 }
 
@@ -147,7 +147,11 @@ PyTransform then(const PyTransform& first, const PyTransform& second) {
   PyTransform both = first;
   both.chain.then(second.chain);
   both.axes.insert(both.axes.end(), second.axes.begin(), second.axes.end());
-  if (first.chain.is_affine()) both.context = second.context;
+  both.kept.insert(both.kept.end(), second.kept.begin(), second.kept.end());
+  if (first.chain.is_affine())
+    both.context = second.context;
+  else if (second.context != both.context)
+    both.kept.push_back(second.context);
   return both;
 }
 

@@ -12,6 +12,7 @@ namespace freeflow::python {
 
 struct PyTransform {
   SharedContext context;
+  std::vector<SharedContext> kept;  ///< of fields made with others, whose streams must outlive them
   Transform chain;
   std::vector<MemoryAxes> axes;  ///< of each field
 };

@@ -293,6 +293,38 @@ def test_nothing_of_a_failed_save_is_left(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_folders_of_a_failed_save_go_and_inputs_stay(tmp_path):
+    freeflow.Image(GOOD, AFFINE).write(tmp_path / "x_Warped.nii.gz")
+    before = (tmp_path / "x_Warped.nii.gz").read_bytes()
+    result = freeflow.register(tmp_path / "x_Warped.nii.gz", freeflow.Image(brain(1, GOOD.shape), AFFINE), levels=1, iterations=2)
+    with pytest.raises(ValueError, match="x_Warped.nii.gz' is also an input; choose another prefix"):
+        result.save(tmp_path / "x_")
+    assert [p.read_bytes() for p in tmp_path.iterdir()] == [before]
+    result.save(tmp_path / "made" / "x_")
+    result.report["odd"] = {(1, 2): 3}
+    with pytest.raises(TypeError):
+        result.save(tmp_path / "new" / "deep" / "x_")
+    assert not (tmp_path / "new").exists() and (tmp_path / "made").exists()
+
+
+def test_a_header_without_a_place_is_said_and_mirrored_voxels_are_refused(tmp_path):
+    nibabel = pytest.importorskip("nibabel")
+    image = nibabel.Nifti1Image(GOOD, AFFINE)
+    image.header.set_sform(None, 0)
+    image.header.set_qform(None, 0)
+    raw = bytearray(image.header.binaryblock) + bytes(4) + GOOD.tobytes(order="F")
+    raw[108:112] = np.float32(352).tobytes()
+    (tmp_path / "none.nii").write_bytes(raw)
+    with pytest.warns(UserWarning, match="none.nii' has neither sform nor qform: its axes are taken as left, posterior, superior"):
+        freeflow.register(tmp_path / "none.nii", freeflow.Image(GOOD, AFFINE), "rigid", levels=1, iterations=1)
+    with pytest.warns(UserWarning, match="fixed has neither sform nor qform: its axes lie as nibabel puts them"):
+        freeflow.register(nibabel.load(tmp_path / "none.nii"), freeflow.Image(GOOD, AFFINE), "rigid", levels=1, iterations=1)
+    raw[80:84] = np.float32(-2).tobytes()
+    (tmp_path / "mirrored.nii").write_bytes(raw)
+    with pytest.raises(OSError, match="mirrored.nii': its header declares a voxel size"):
+        freeflow.Image.read(tmp_path / "mirrored.nii")
+
+
 def test_a_save_where_nothing_can_be_written_names_the_prefix(tmp_path):
     result = freeflow.register(GOOD, brain(1, GOOD.shape), levels=1, iterations=2)
     (tmp_path / "file").write_text("old")

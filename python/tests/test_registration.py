@@ -117,6 +117,21 @@ def test_progress_is_told_and_may_stop():
     freeflow.register(*images(0, 1), progress=True, **QUICK)
 
 
+@pytest.mark.parametrize("model", ["flow", "rigid"])
+def test_what_the_last_call_of_all_raises_is_raised(model):
+    given = {"levels": 1, "iterations": 3, "device": "cpu"}
+    told = []
+    freeflow.register(*images(0, 1), model, progress=lambda *what: told.append(what), **given)
+
+    def stop(*_):
+        told.pop()
+        if not told:
+            raise LookupError("at last")
+
+    with pytest.raises(LookupError, match="at last"):
+        freeflow.register(*images(0, 1), model, progress=stop, **given)
+
+
 @pytest.mark.parametrize("model, options", [("flow", {"levels": 2, "iterations": 3}), ("rigid", {"search": "powell"})])
 def test_progress_counts_from_one_to_all(model, options):
     told = []
