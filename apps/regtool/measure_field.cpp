@@ -4,6 +4,7 @@
 #include <apps/regtool/measured.h>
 #include <apps/report.h>
 #include <freeflow/evaluation/field_quality.h>
+#include <freeflow/io/file_checks.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transform_file.h>
 
