@@ -19,7 +19,7 @@ def library_of(array):
 def recognised(array, name):
     """The array, or what numpy makes of it. Raises TypeError naming the argument."""
     if np.ma.is_masked(array):
-        raise TypeError(f"{name} is a masked array, whose mask is not looked at: give its astype("float32").filled(numpy.nan), or a mask beside it")
+        raise TypeError(f"{name} is a masked array, whose mask is not looked at: give its astype('float32').filled(numpy.nan), or a mask beside it")
     if library_of(array) in ("numpy", "cupy") and array.dtype.kind not in "biuf":
         refuse_dtype(array, name)
     if library_of(array):
