@@ -33,10 +33,10 @@ Volume<float> read_mask_of(Context& ctx, const MeasureOptions& o, const Displace
   if (o.mask.empty()) return {};
   const HostImage image = read_image(o.mask);
   add_all(warnings, image.warnings);
+  const std::string grid = is_image_format(o.field) ? o.field : "FIXED";
   require(same_grid(image.geometry, u.geometry()),
           "--mask '" + o.mask + "' does not share the grid of '" + o.field +
-              "'; regtool apply -r " + (is_image_format(o.field) ? o.field : "FIXED") +
-              " --interpolation nearest takes it there");
+              "'; regtool apply -r " + grid + " --interpolation nearest takes it there");
   return to_volume(ctx, image);
 }
 

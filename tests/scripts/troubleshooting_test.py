@@ -21,6 +21,7 @@ NOT_ON_THE_PAGE = [
     "composing the transforms", "inverting the transform", "the Jacobian determinant", "the programs refuse it", "there is no subject",
     "a Fourier transform needs voxels", "patches to choose", "rows of patches must be padded", "are not among the patches",
     "the number of seeds does not fit", "take a coarser grid", "subject '", "cannot read '", "cannot write '", "the program warned once", "the denoising",
+    "a level's mask has other voxels than its image", "AtlasOptions::start needs as many channels as the subjects have",
 ]
 
 TOKEN = re.compile(r'//[^\n]*|/\*.*?\*/|R"\((?P<raw>.*?)\)"|"(?P<text>(?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\]|\\.)\'|(?P<end>[;{}])|(?P<code>[^\s"/\';{}]+|[/\'])',
