@@ -217,7 +217,7 @@ PointTable read_table(const std::string& path, bool of_voxels) {
       if (!named)
         fail_reading(path, "line " + std::to_string(at) +
                                " is neither a point nor names of columns x, y and z");
-      table.names = framed ? comments + '\n' + line : line;
+      table.names = framed ? comments.append("\n").append(line) : line;
       take_columns(*named, table);
       continue;
     }
