@@ -51,8 +51,9 @@ def peak_host_bytes():
 class OutputSet:
     """Names behind a prefix, written beside their places and moved there by commit()."""
 
-    def __init__(self, prefix):
-        self._prefix = prefix
+    def __init__(self, prefix, inputs=()):
+        """inputs: paths of files that must stay."""
+        self._prefix, self._inputs = prefix, [path for path in inputs if os.path.exists(path)]
         self._folder, self._start = os.path.split(prefix)
         self._folder = self._folder or "."
         self._names, self._made = [], []
@@ -88,8 +89,14 @@ class OutputSet:
             except OSError:
                 return
 
+    def _place(self, name):
+        return os.path.join(self._folder, self._start + name)
+
     def file(self, name):
-        """Where to write what will be PREFIXname."""
+        """Where to write what will be PREFIXname. Raises ValueError where that is an input."""
+        place = self._place(name)
+        if os.path.exists(place) and any(os.path.samefile(place, path) for path in self._inputs):
+            raise ValueError(f"the output '{place}' is also an input; choose another prefix")
         self._names.append(name)
         return os.path.join(self._staging.name, name)
 
@@ -109,15 +116,11 @@ class OutputSet:
             listed[kind] = listed.get(kind, []) + [self._start + name]
         return {kind: names if "warped" in kind else names[0] for kind, names in listed.items()}
 
-    def commit(self, inputs=()):
-        """All of them, or none: then what stood there before is put back. Returns the paths. ValueError where one of the inputs would be
-        replaced."""
+    def commit(self):
+        """All of them, or none: then what stood there before is put back. Returns the paths."""
         before = os.path.join(self._staging.name, "before")
         os.mkdir(before)
-        places = [os.path.join(self._folder, self._start + name) for name in self._names]
-        for place in places:
-            if any(os.path.exists(place) and os.path.exists(path) and os.path.samefile(place, path) for path in inputs):
-                raise ValueError(f"the output '{place}' is also an input; choose another prefix")
+        places = [self._place(name) for name in self._names]
         try:
             for name, path in zip(self._names, places, strict=True):
                 _set_aside(path, os.path.join(before, name))

@@ -290,11 +290,12 @@ class Registration:
         """Writes as the programs do, all files or none: PREFIX0GenericAffine.mat, PREFIX1Warp.nii.gz,
         PREFIX1InverseWarp.nii.gz, PREFIXWarped.nii.gz, PREFIXInverseWarped.nii.gz, PREFIXreport.json (linear models: no
         warps). what: "all", or some of "warp,inverse,warped,inversewarped,report". Missing folders are made. Returns the
-        paths."""
+        paths. Raises ValueError where one of the inputs would be replaced."""
         chosen = outputs.chosen(what)
         prefix = outputs.checked_prefix(os.fspath(prefix))
         start = time.perf_counter()
-        with outputs.OutputSet(prefix) as out:
+        given = self._inputs.paths.values()
+        with outputs.OutputSet(prefix, [path for paths in given for path in ([paths] if isinstance(paths, str) else paths)]) as out:
             parts = self.transform._native.parts()
             center = middle(self.fixed) if len(parts) > 1 else self._report["linear"]["center_mm_lps"]
             files.write_itk_affine(out.file("0GenericAffine.mat"), np.array(parts[-1]), center)
@@ -311,8 +312,7 @@ class Registration:
                         image.write(out.file(f"{name}{c + 1 if c else ''}.nii.gz"))
             if "report" in chosen:
                 out.write_report(self._report_of_files(start))
-            paths = self._inputs.paths.values()
-            return out.commit([path for given in paths for path in ([given] if isinstance(given, str) else given)])
+            return out.commit()
 
     def _report_of_files(self, writing_since):
         written = time.perf_counter() - writing_since

@@ -17,6 +17,7 @@
 
 #include "support/devices.h"
 #include "support/phantoms.h"
+#include "support/refused_options.h"
 
 namespace freeflow {
 namespace {
@@ -141,18 +142,6 @@ TEST(StepSettings, MeanWhatTheySay) {
   iterations.reserve(std::size_t(o.levels));
   for (int l = 0; l < o.levels; ++l) iterations.push_back(o.iterations_of_level(l));
   EXPECT_EQ(iterations, (std::vector<int>{100, 100, 100, 80, 40, 20}));
-}
-
-template <class Options, class Change>
-std::string sentence_of(Change&& change) {
-  Options o;
-  change(o);
-  try {
-    o.validate();
-  } catch (const InvalidArgument& e) {
-    return e.what();
-  }
-  return {};
 }
 
 template <class Options>

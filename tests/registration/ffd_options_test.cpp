@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "support/phantoms.h"
+#include "support/refused_options.h"
 
 namespace freeflow {
 namespace {
@@ -218,34 +219,25 @@ TEST_F(FfdSettings, IterationsGrowTowardsTheCoarsestLevel) {
 }
 
 TEST_F(FfdSettings, ThatCannotBeAreRefusedByName) {
-  const auto sentence = [](auto&& change) -> std::string {
-    FfdOptions o;
-    change(o);
-    try {
-      o.validate();
-    } catch (const InvalidArgument& e) {
-      return e.what();
-    }
-    return {};
-  };
-  EXPECT_EQ(sentence([](FfdOptions&) {}), "");
+  EXPECT_EQ(sentence_of<FfdOptions>([](FfdOptions&) {}), "");
   for (const double wrong : {-1.0, 1e10, double(NAN)}) {
-    EXPECT_TRUE(sentence([&](FfdOptions& o) {
+    EXPECT_TRUE(sentence_of<FfdOptions>([&](FfdOptions& o) {
                   o.log_jacobian = wrong;
                 }).starts_with("FfdOptions::log_jacobian "));
-    EXPECT_TRUE(sentence([&](FfdOptions& o) {
+    EXPECT_TRUE(sentence_of<FfdOptions>([&](FfdOptions& o) {
                   o.total_variation = wrong;
                 }).starts_with("FfdOptions::total_variation "));
-    EXPECT_TRUE(sentence([&](FfdOptions& o) {
+    EXPECT_TRUE(sentence_of<FfdOptions>([&](FfdOptions& o) {
                   o.spacing.value = wrong;
                 }).starts_with("FfdOptions::spacing "));
   }
   for (const double wrong : {-1e-9, double(NAN), double(INFINITY)})
-    EXPECT_TRUE(sentence([&](FfdOptions& o) {
+    EXPECT_TRUE(sentence_of<FfdOptions>([&](FfdOptions& o) {
                   o.tolerance = wrong;
                 }).starts_with("FfdOptions::tolerance "));
-  EXPECT_TRUE(
-      sentence([](FfdOptions& o) { o.slab_voxels = 0; }).starts_with("FfdOptions::slab_voxels "));
+  EXPECT_TRUE(sentence_of<FfdOptions>([](FfdOptions& o) {
+                o.slab_voxels = 0;
+              }).starts_with("FfdOptions::slab_voxels "));
 }
 
 }  // namespace
