@@ -1,4 +1,4 @@
-"""Manual pages and bash completion are those of the programs' options: read by groff and by bash. Usage: manual_pages_test.py PROGRAMS"""
+"""Manual pages, bash completion and the lists of docs/programs are of the programs' options. Usage: manual_pages_test.py PROGRAMS"""
 import re
 import shutil
 import subprocess
@@ -59,6 +59,10 @@ class Manual(unittest.TestCase):
         self.assertEqual(self.complete("ffdreg", "--outputs", "wa"), ["warp", "warped"])
         self.assertEqual(self.complete("ffdreg", "--outputs", "all,inverse,war"), ["all,inverse,warp", "all,inverse,warped"])
         self.assertEqual(self.complete("ffdreg", "-f", ""), [])  # files are the shell's
+
+    def test_the_documents_list_what_the_programs_print(self):
+        done = subprocess.run([TREE / "scripts/option_lists", "--check", PROGRAMS], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_no_word_of_a_list_is_cut(self):
         calls = [("regtool", command, "--help") for command in ("apply", "convert", "info")]

@@ -16,7 +16,7 @@ def script(name):
     return module
 
 
-check_links, site = script("check_links"), script("site")
+check_links, site, manual_pages = script("check_links"), script("site"), script("manual_pages")
 
 
 class TheDocuments(unittest.TestCase):
@@ -32,11 +32,11 @@ class TheDocuments(unittest.TestCase):
         """What it is for, with a call, a picture, its options, what it writes and what it cannot do."""
         build = (ROOT / "apps/CMakeLists.txt").read_text(encoding="utf-8")
         built = re.findall(r"^add_executable\((\w+)", build, re.M) + re.search(r"program IN ITEMS ([\w ]+)\)", build)[1].split()
-        self.assertEqual(sorted(built), sorted(site.PROGRAMS))
-        for name in site.PROGRAMS:
+        self.assertEqual(sorted(built), sorted(manual_pages.PROGRAMS))
+        for name in manual_pages.PROGRAMS:
             text = (ROOT / f"docs/programs/{name}.md").read_text(encoding="utf-8")
             self.assertTrue(text.startswith(f"# {name}\n"), name)
-            for part in ("```sh\n", "![", "\n## Limits\n"):
+            for part in ("```sh\n", "![", "\n## Limits\n", "\n## Every option\n"):
                 self.assertIn(part, text, name)
 
 
@@ -46,7 +46,7 @@ class TheSite(unittest.TestCase):
             root = Path(folder).resolve()
             old, check_links.ROOT, site.PAGES = check_links.ROOT, root, root
             try:
-                site.lay_out(root / "no-programs")
+                site.lay_out()
                 wrong = [(str(page.relative_to(root)), *link) for page in sorted(root.rglob("*.md")) for link in check_links.broken(page)]
             finally:
                 check_links.ROOT = old
