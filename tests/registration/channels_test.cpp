@@ -230,6 +230,24 @@ TEST_P(ChannelRegistration, ADiscreteStartLooksAtAll) {
   EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, inputs, o));
 }
 
+TEST_P(ChannelRegistration, ADiscreteStartWeighsThemAsTheModelDoes) {
+  const Halves h(ctx);
+  RegistrationOptions o{FlowOptions(), std::nullopt, StartKind::discrete};
+  auto& model = std::get<FlowOptions>(o.model);
+  model.levels = 1;
+  model.iterations = {0};
+  const auto cost = [&](const std::vector<double>& weights) {
+    model.similarity.channel_weights = weights;
+    return register_images(ctx, h.fixed, h.moving, o).start->cost_after;
+  };
+  DiscreteStartOptions search;
+  search.channel_weights = {1, 1e-3};
+  PreparedImage f = prepared(h.fixed), m = prepared(h.moving);
+  EXPECT_EQ(cost({1, 1e-3}),
+            discrete_start(ctx, f, m, Eigen::Affine3d::Identity(), search).record.cost_after);
+  EXPECT_NE(cost({1, 1e-3}), cost({1, 1}));
+}
+
 TEST_P(ChannelRegistration, MemoryStaysWithinThePrediction) {
   FlowOptions symmetric = quick<FlowOptions>();
   symmetric.symmetric = true;
