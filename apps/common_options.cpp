@@ -21,7 +21,7 @@ po::options_description files_options(CommonOptions& v) {
       ("channel-weights", po::value(&v.channel_weights)->multitoken()->value_name("W W ..."),
        "how much each channel counts, in proportion, such as 1 0.5; without it all count the "
        "same")  //
-      ("output,o", po::value(&v.output)->value_name("PREFIX"),
+      ("output,o", prefix_value(v.output),
        "start of the output names; missing folders are made")  //
       ("pairs", po::value(&v.pairs)->value_name("FILE.tsv"),
        "a table of pairs instead of -f, -m, -o: columns fixed, moving, output and, where wanted, "

@@ -75,7 +75,7 @@ po::options_description all_options(DenoiseOptions& o) {
   files.add_options()  //
       ("input,i", po::value(&o.surface.input)->value_name("FILE"),
        "volume (NIfTI, MetaImage, NRRD, MGZ) or closed mesh (.ply, .stl, .obj, .vtk)")  //
-      ("output,o", po::value(&o.output)->value_name("PREFIX"),
+      ("output,o", prefix_value(o.output),
        "start of the output names; missing folders are made")  //
       ("input-kind", text(o.surface.kind)->value_name("auto|sdf|labels|image|mesh"),
        "signed distance (negative inside), mask or labels, grey image, mesh")                     //

@@ -16,6 +16,7 @@
 #include <freeflow/io/compression.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/mesh_file.h>
+#include <freeflow/io/output_set.h>
 
 namespace po = boost::program_options;
 
@@ -165,6 +166,11 @@ Interpolation parse_interpolation(const std::string& word, const std::string& op
   return word == "linear" ? Interpolation::linear : Interpolation::cubic;
 }
 
+po::typed_value<std::string>* prefix_value(std::string& prefix) {
+  return po::value(&prefix)->value_name("PREFIX")->notifier(
+      [&prefix](const std::string& given) { prefix = begin_of_names(given); });
+}
+
 void require_prefix(const std::string& prefix) {
   require(!prefix.empty(), "name the output prefix with -o PREFIX");
   if (!is_image_format(prefix) && !is_mesh_name(prefix)) return;
@@ -179,9 +185,10 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
                     const std::vector<std::string>& suffixes) {
   for (const std::string& suffix : suffixes) {
     const std::string output = prefix + suffix;
+    std::error_code none;  // the path may lead through a folder that is yet to be made
+    const std::filesystem::path place = std::filesystem::weakly_canonical(output, none);
     for (const std::string& input : inputs) {
-      std::error_code none;
-      if (std::filesystem::equivalent(output, input, none))
+      if (std::filesystem::equivalent(place, input, none))
         throw InvalidArgument("the output '" + output +
                               "' is also an input; choose another prefix with -o");
     }
@@ -191,8 +198,7 @@ void protect_inputs(const std::string& prefix, const std::vector<std::string>& i
 void warn_of_folder(const std::string& prefix, std::vector<std::string>& warnings) {
   std::error_code none;
   const std::string last = std::filesystem::path(prefix).filename().string();
-  if (last.empty() || last == "." || last == ".." || !std::filesystem::is_directory(prefix, none))
-    return;
+  if (last.empty() || !std::filesystem::is_directory(prefix, none)) return;
   warnings.push_back("'" + prefix +
                      "' is a folder, and the outputs lie beside it with names that begin like its; "
                      "-o " +

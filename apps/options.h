@@ -93,6 +93,9 @@ inline constexpr const char* linear_search_names = "auto|gradient|powell|hill|fl
 Interpolation parse_interpolation(const std::string& word,
                                   const std::string& option = "interpolation");
 
+/// An option whose value is what names begin with: "." is "./".
+boost::program_options::typed_value<std::string>* prefix_value(std::string& prefix);
+
 /// Throws InvalidArgument where there is no prefix, or where it is an image's or a mesh's name, as
 /// programs take that write one file.
 void require_prefix(const std::string& prefix);

@@ -3,6 +3,7 @@
 #include <string>
 
 #include <apps/table.h>
+#include <freeflow/io/output_set.h>
 
 namespace freeflow::apps {
 
@@ -18,6 +19,7 @@ CommonOptions options_of(const CommonOptions& all, const TableRow& row) {
   file("fixed", o.fixed[0]);
   file("moving", o.moving[0]);
   file("output", o.output);
+  o.output = begin_of_names(o.output);
   file("fixed_mask", o.fixed_mask);
   file("moving_mask", o.moving_mask);
   if (row.cells.contains("init")) {

@@ -87,12 +87,16 @@ std::vector<std::string> names_in(const fs::path& folder) {
 
 }  // namespace
 
-OutputSet::OutputSet(const std::string& prefix)
-    : folder_(fs::path(prefix).parent_path()), name_(fs::path(prefix).filename().string()) {
-  if (name_ == "." || name_ == "..") {  // a folder, not the start of a name
-    folder_ /= name_;
-    name_.clear();
-  }
+std::string begin_of_names(std::string prefix) {
+  const fs::path last = fs::path(prefix).filename();
+  if (last == "." || last == "..") prefix += '/';
+  return prefix;
+}
+
+OutputSet::OutputSet(const std::string& prefix) {
+  const fs::path begin = begin_of_names(prefix);
+  folder_ = begin.parent_path();
+  name_ = begin.filename().string();
   try {
     make_folders(folder_, made_folders_);
     staging_ = std::make_unique<StagingFolder>(folder_, name_);

@@ -52,6 +52,10 @@ class OutputSet {
   std::vector<std::string> names_;                   // of the files, once they are being placed
 };
 
+/// What file names begin with by an output prefix: one whose last part is "." or ".." names a
+/// folder, and gets the slash of one, lest its dots begin the names.
+std::string begin_of_names(std::string prefix);
+
 /// Deals with what killed runs with this prefix left, as a set would; where nothing can be written,
 /// all stays as it is.
 void end_killed_runs(const std::string& prefix);

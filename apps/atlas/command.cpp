@@ -56,7 +56,7 @@ po::options_description files_of_command(AtlasCommand& o) {
       ("input,i", po::value(&o.images)->multitoken()->value_name("LIST.tsv | IMAGE ..."),
        "the subjects: their images, or a table with the columns image and optionally name, mask, "
        "labels, channel2 ...")  //
-      ("output,o", po::value(&o.output)->value_name("PREFIX"),
+      ("output,o", prefix_value(o.output),
        "start of the output names; missing folders are made")  //
       ("masks", po::value(&o.masks)->multitoken()->value_name("FILE ..."),
        "one for each image: registrations look at voxels above 0.5")  //

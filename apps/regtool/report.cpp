@@ -43,7 +43,7 @@ struct ReportOptions {
 
 void add_options(po::options_description& options, ReportOptions& o) {
   options.add_options()  //
-      ("prefix", po::value(&o.prefix)->value_name("PREFIX"),
+      ("prefix", prefix_value(o.prefix),
        "the registration's -o, or its report.json; may stand without --prefix")  //
       ("group", po::value(&o.group)->value_name("DIR"),
        "all registrations below this folder")  //

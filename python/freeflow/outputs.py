@@ -29,12 +29,14 @@ def chosen(words):
 
 
 def checked_prefix(prefix):
-    """As the programs take it: what is a file's name is refused, and of what is a folder they warn."""
+    """As the programs take it: what is a file's name is refused, of what is a folder they warn, and '.' is './'."""
+    if os.path.basename(prefix) in (".", ".."):
+        return prefix + "/"
     if prefix.lower().endswith(_ENDS_OF_FILES):
         start, end = os.path.splitext(prefix)
         start = os.path.splitext(start)[0] if end.lower() == ".gz" else start
         raise ValueError(f"prefix '{prefix}' ends as a file's name, but is the prefix of several files: '{start}_'")
-    if os.path.basename(prefix) not in ("", ".", "..") and os.path.isdir(prefix):
+    if os.path.basename(prefix) and os.path.isdir(prefix):
         warn(
             f"'{prefix}' is a folder, and the outputs lie beside it with names that begin like its; '{prefix}/' puts them into it"
         )

@@ -307,6 +307,19 @@ def test_folders_of_a_failed_save_go_and_inputs_stay(tmp_path):
     assert not (tmp_path / "new").exists() and (tmp_path / "made").exists()
 
 
+@pytest.mark.parametrize("folder", [".", "new/..", "new/."])
+def test_a_dot_is_the_folder(tmp_path, monkeypatch, folder):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("new")
+    place = os.path.join(folder, "Warped.nii.gz")
+    freeflow.Image(GOOD, AFFINE).write(place)
+    result = freeflow.register(place, freeflow.Image(brain(1, GOOD.shape), AFFINE), levels=1, iterations=2)
+    with pytest.raises(ValueError, match="Warped.nii.gz' is also an input"):
+        result.save(folder)
+    result.save(folder, what="report")
+    assert os.path.exists(os.path.join(folder, "report.json"))
+
+
 def test_a_header_without_a_place_is_said_and_mirrored_voxels_are_refused(tmp_path):
     nibabel = pytest.importorskip("nibabel")
     image = nibabel.Nifti1Image(GOOD, AFFINE)

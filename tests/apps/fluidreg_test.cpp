@@ -211,6 +211,23 @@ TEST_F(Fluidreg, GoesOnWhereAnotherRunEnded) {
   expect_refusal(run(fluidreg + images + "-o a_" + start), "is also an input");
 }
 
+TEST_F(Fluidreg, TakesADotForTheFolder) {
+  std::filesystem::copy(folder / "f.nii.gz", folder / "Warped.nii.gz");
+  const std::string over = " -f Warped.nii.gz -m m.nii.gz --levels 1 --iterations 1 ";
+  for (const std::string prefix : {".", "./", "sub/.."})
+    expect_refusal(run(fluidreg + over + "-o " + prefix), "is also an input");
+  std::ofstream(folder / "pairs.tsv") << "fixed\tmoving\toutput\nWarped.nii.gz\tm.nii.gz\t.\n";
+  expect_refusal(run(fluidreg + " --pairs pairs.tsv"), "is also an input");
+  EXPECT_TRUE(slurp(folder / "Warped.nii.gz") == slurp(folder / "f.nii.gz"));
+
+  const Outcome o = run(fluidreg + images + "-o sub/. --levels 1 --iterations 1 --report both");
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_NE(o.err.find("written: sub/./ + "), std::string::npos) << o.err;
+  for (const std::string& name : written)
+    EXPECT_TRUE(std::filesystem::exists(folder / "sub" / name)) << name;
+  EXPECT_EQ(run("cd sub && " + program_path("regtool") + " report . -o page.html").status, 0);
+}
+
 TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
   const std::string given =
       " --lncc-radius 3 --mind-radius 2 --mind-dilation 1 --bins 32 --estimator hard --cr-of-fixed "
