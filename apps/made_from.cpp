@@ -58,12 +58,13 @@ void keep_origin(ordered_json& report, const ordered_json& from, const Outputs& 
 
 std::optional<ordered_json> report_of_finished(const OutputNames& names, const ordered_json& from) {
   try {
-    if (!names.page.empty() && !std::filesystem::exists(names.prefix + names.page))
-      return std::nullopt;
     std::ifstream file(names.prefix + names.report);
     ordered_json report = ordered_json::parse(file);
+    // A page that the report does not name is of an older result.
+    const bool has_page =
+        report.at("outputs").contains("page") && std::filesystem::exists(names.prefix + names.page);
     const bool complete =
-        report.at("made_from") == from &&
+        (names.page.empty() || has_page) && report.at("made_from") == from &&
         report.at("bytes_of_files") ==
             sizes_of(names, [&](const std::string& name) { return names.prefix + name; });
     return complete ? std::optional(std::move(report)) : std::nullopt;

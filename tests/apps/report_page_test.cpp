@@ -113,6 +113,10 @@ TEST_F(ReportPage, ACohortMakesAPageThatIsNotThereYet) {
   std::filesystem::remove(folder / "b_report.html");
   ASSERT_EQ(run(regtool_report + "b_").status, 0);  // a pair's images are in the report too
   EXPECT_NE(run(call + " --report both").err.find("1 made before"), std::string::npos);
+  ASSERT_EQ(run(call + " --bending 0.4").status, 0);
+  const std::string older = page("b_report.html");
+  ASSERT_EQ(run(call + " --bending 0.4 --report both").status, 0);
+  EXPECT_FALSE(page("b_report.html") == older) << "it was of the result before";
 }
 
 TEST_F(ReportPage, IsMadeFromAFinishedRun) {
