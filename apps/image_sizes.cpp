@@ -17,7 +17,7 @@ double longest_side_mm(const Geometry& grid) {
 
 std::optional<std::string> said_of_sizes(const std::string& file, const Geometry& grid,
                                          const std::string& other_file, const Geometry& other) {
-  constexpr double most = 100;
+  constexpr double most = 8;
   const double length = longest_side_mm(grid), other_length = longest_side_mm(other);
   if (length < most * other_length && other_length < most * length) return std::nullopt;
   return "'" + file + "' is " + in_mm(length) + " mm long and '" + other_file + "' " +

@@ -1,4 +1,4 @@
-// Two images whose lengths cannot both be millimetres.
+// Two images whose lengths can hardly both be millimetres.
 #pragma once
 
 #include <optional>
@@ -11,8 +11,8 @@ namespace freeflow::apps {
 /// The longest side of the grid.
 double longest_side_mm(const Geometry& grid);
 
-/// A sentence where one is a hundred times as long as the other: no two images of one thing differ
-/// so much, unless the lengths of one are in another unit.
+/// A sentence where one is eight times as long as the other: a head and a part of it differ by
+/// less, lengths in centimetres and in millimetres by ten.
 std::optional<std::string> said_of_sizes(const std::string& file, const Geometry& grid,
                                          const std::string& other_file, const Geometry& other);
 

@@ -170,9 +170,9 @@ class Inputs:
                     self._leave_unmeasured_out(side, side.part[0])
 
     def _compare_sizes(self):
-        """As apps/images.cpp: no two images of one thing differ so much in size, unless the lengths of one are in another unit."""
+        """As apps/image_sizes.h."""
         fixed, moving = (float(max(np.multiply(i.shape, i.spacing_mm))) for i in (self.fixed[0], self.moving[0]))
-        if not 1 / 100 < fixed / moving < 100:
+        if not 1 / 8 < fixed / moving < 8:
             self.warnings.append(f"fixed is {fixed:.3g} mm long and moving {moving:.3g}: are the lengths of one in another unit?")
 
     def _compare_clips(self):
