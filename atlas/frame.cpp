@@ -81,9 +81,11 @@ Geometry template_grid(std::span<const SubjectCard> cards, const Eigen::Vector3d
     }
   }
   grid.spacing = Eigen::Vector3d::Constant(median(sides));
+  constexpr double rounding = 1e-3;  // of spacings in single precision, as headers have them
   int* const sizes[3] = {&grid.extent.x, &grid.extent.y, &grid.extent.z};
   for (int axis = 0; axis < 3; ++axis) {
-    *sizes[axis] = std::max(8, int(std::ceil(median(fields[axis]) / grid.spacing[axis])));
+    const double voxels = median(fields[axis]) / grid.spacing[axis];
+    *sizes[axis] = std::max(8, int(std::ceil(voxels - rounding)));
     grid.origin[axis] = centre[axis] - 0.5 * (*sizes[axis] - 1) * grid.spacing[axis];
   }
   return grid;

@@ -66,6 +66,8 @@ AtlasSubject read_subject(const ListedSubject& listed, std::vector<std::string>&
     HostImage mask = read_image(listed.mask);
     warnings.insert(warnings.end(), mask.warnings.begin(), mask.warnings.end());
     require_grid(listed.mask, mask.geometry, first, subject.geometry, " --interpolation labels");
+    require(std::ranges::any_of(mask.voxels, [](float v) { return v > 0.5F; }),
+            "the mask '" + listed.mask + "' has no voxel above 0.5");
     subject.mask = std::move(mask.voxels);
   }
   return subject;

@@ -111,6 +111,9 @@ void check(const std::vector<ListedSubject>& subjects) {
             "the name " + in_quotes(s.name) +
                 " of a subject cannot hold a slash: files are named by it");
     const auto [other, is_new] = file_of_name.emplace(s.name, s.channels[0]);
+    std::error_code none;
+    require(is_new || !fs::equivalent(other->second, s.channels[0], none),
+            in_quotes(s.channels[0]) + " is listed twice; leave it out once");
     require(is_new, in_quotes(s.channels[0]) + " and " + in_quotes(other->second) +
                         " both have the name '" + one_line(s.name) +
                         "': give every subject a name of its own, in the column 'name' of a table");

@@ -68,7 +68,7 @@ TEST_F(AtlasProgram, SaysWhatItMakesOfASubject) {
   HostImage padded = read_image(path("s1.nii")), longer = read_image(path("s2.nii"));
   for (int i = 0; i < 24 * 24 * 6; ++i) padded.voxels[std::size_t(i)] = -3024;
   write_image(path("padded.nii"), padded.geometry, padded.voxels, StoredType::float32, 1);
-  longer.geometry.spacing *= 1000;  // micrometres
+  longer.geometry.spacing *= 10;  // of centimetres
   write_image(path("longer.nii"), longer.geometry, longer.voxels, StoredType::float32, 1);
   const Outcome o = run(atlas + " -i s0.nii padded.nii s1.nii longer.nii -o a_ --dry-run" + quick);
   EXPECT_EQ(o.status, 0) << o.err;
@@ -358,6 +358,12 @@ TEST_F(AtlasProgram, RefusesWhatItCannotUse) {
   std::filesystem::create_directory(path("b"));
   std::filesystem::copy(path("s0.nii"), path("b/s0.nii"));
   expect_refusal(run(atlas + " -i s0.nii b/s0.nii" + out), "both have the name 's0'");
+  expect_refusal(run(atlas + " -i s0.nii s1.nii ./s0.nii" + out), "'./s0.nii' is listed twice");
+  HostImage none = read_image(path("s0.nii"));
+  std::ranges::fill(none.voxels, 0);
+  write_image(path("none.nii"), none.geometry, none.voxels);
+  expect_refusal(run(atlas + images() + "--masks ls0.nii none.nii ls2.nii" + out),
+                 "the mask 'none.nii' has no voxel above 0.5");
   expect_refusal(run(atlas + images() + "--labels ls0.nii" + out), "--labels names 1 files");
   std::filesystem::copy(path("s0.nii"), path("p_s1_LogJacobian.nii.gz"));
   expect_refusal(run(atlas + " -i p_s1_LogJacobian.nii.gz s1.nii -o p_ --jacobians" + quick),

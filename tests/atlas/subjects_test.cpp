@@ -113,6 +113,12 @@ TEST(Frame, GridOfSubjectsOnDifferentOnesIsOfMedians) {
   EXPECT_EQ(grid.direction, Eigen::Matrix3d::Identity());
   EXPECT_LT((grid.center() - centre).norm(), 1e-12);
   EXPECT_EQ(grid.space_code, 3);
+  Geometry single = plain_geometry({40, 50, 30});  // with spacings as headers have them
+  single.spacing.setConstant(double(0.15F));
+  single.spacing.z() = double(std::nextafter(0.15F, 1.F));
+  Geometry shifted = single;
+  shifted.origin.x() += 1;
+  EXPECT_EQ(template_grid(std::vector{card(single), card(shifted)}, centre).extent, single.extent);
   moved.space_code = 4;
   EXPECT_EQ(common_space_code(std::vector{card(axial), card(moved)}), Geometry{}.space_code);
   const Geometry own = template_grid(std::vector{card(axial), card(axial)}, centre);
