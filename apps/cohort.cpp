@@ -374,9 +374,21 @@ int Cohort::run() {
   return count(State::failed) > 0 ? work_failed : done;
 }
 
+/// Said before the first pair is computed, not when that one's turn comes.
+std::vector<std::string> missing_files(const std::vector<CohortPair>& pairs) {
+  std::vector<std::string> said;
+  for (std::size_t i = 0; i < pairs.size(); ++i)
+    for (const std::string& path : pairs[i].inputs)
+      if (std::error_code none; !std::filesystem::exists(path, none))
+        said.push_back("pair " + std::to_string(i + 1) + " (" + pairs[i].output +
+                       ") will fail: there is no '" + path + "'");
+  return said;
+}
+
 }  // namespace
 
 int run_cohort(const CohortOptions& options, const std::vector<CohortPair>& pairs) {
+  print_warnings(options.program, missing_files(pairs), options.verbosity == Verbosity::quiet);
   return Cohort(options, pairs).run();
 }
 

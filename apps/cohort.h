@@ -25,13 +25,15 @@ struct CohortOptions {
 };
 
 struct CohortPair {
-  std::string output;  ///< what the pair is called
+  std::string output;               ///< what the pair is called
+  std::vector<std::string> inputs;  ///< files that it reads
   /// The pair's work; what it says about the pair begins with `label`. What is kept is its
   /// worker's.
   std::function<std::unique_ptr<PairRun>(const std::string& label, KeptImages& kept)> make;
 };
 
-/// Runs them, but for those that were made already, and says on stderr how many ended how. The
+/// Runs them, but for those that were made already, and says on stderr which inputs are missing
+/// before the first, and how many ended how after the last. The
 /// first is computed alone; then as many at a time as there is memory for. What does not fit after
 /// all is tried again alone. Returns the exit status: 1 where a pair failed. Throws Interrupted,
 /// DeviceError and InvalidArgument for the device, IoError for the summary.

@@ -26,7 +26,8 @@ std::string without_blanks(std::string cell) {
 }
 
 /// What stands in quotes, where a quote within is doubled, and the place behind them and what
-/// separates it from the next cell; nothing where it does not end there.
+/// separates it from the next cell; nothing where it does not end there. Throws InvalidArgument
+/// where it does not end.
 std::optional<std::pair<std::string, std::size_t>> quoted_cell(const std::string& line,
                                                                std::size_t at, char separator) {
   std::string text;
@@ -40,7 +41,7 @@ std::optional<std::pair<std::string, std::size_t>> quoted_cell(const std::string
     text += line[at];
     if (doubled) ++at;
   }
-  return std::nullopt;
+  throw InvalidArgument("a cell begins with a quote that is not closed in its line");
 }
 
 /// Of a cell that stands in no quotes. A transform to be inverted, [FILE,1], holds a comma.
@@ -77,6 +78,10 @@ std::string next_line(const std::string& text, std::size_t& at) {
   std::string line = text.substr(at, end - at);
   at = end + (text.compare(end, 2, "\r\n") == 0 ? 2 : 1);
   return line;
+}
+
+std::string place_in(const std::string& path, int line) {
+  return "'" + path + "' line " + std::to_string(line);
 }
 
 bool contains(const std::vector<std::string>& words, const std::string& word) {
@@ -143,7 +148,8 @@ std::vector<TableLine> table_lines(const std::string& path) {
     const std::string line = next_line(text, at);
     if (line.starts_with('#')) continue;
     if (lines.empty()) separator = separator_of(line);
-    std::vector<std::string> cells = cells_of(line, separator);
+    std::vector<std::string> cells;
+    check_row({place_in(path, number), {}}, [&] { cells = cells_of(line, separator); });
     const std::size_t named = lines.empty() ? 0 : lines[0].cells.size();
     while (cells.size() > named && cells.back().empty()) cells.pop_back();
     if (std::ranges::any_of(cells, [](const std::string& cell) { return !cell.empty(); }))
@@ -156,7 +162,7 @@ std::vector<TableRow> read_table(const std::string& path, const TableColumns& co
   const std::vector<TableLine> lines = table_lines(path);
   std::vector<TableRow> rows;
   for (const TableLine& line : lines) {
-    const std::string place = "'" + path + "' line " + std::to_string(line.number);
+    const std::string place = place_in(path, line.number);
     if (&line == &lines[0])
       check_columns(place, line.cells, columns);
     else

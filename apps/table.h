@@ -69,5 +69,7 @@ void freeflow::apps::check_row(const TableRow& row, const Check& check) {
     check();
   } catch (const InvalidArgument& e) {
     throw InvalidArgument(row.place + ": " + e.what());
+  } catch (const IoError& e) {
+    throw IoError(row.place + ": " + e.what());
   }
 }

@@ -14,6 +14,7 @@
 #include <apps/regtool/commands.h>
 #include <apps/table.h>
 #include <freeflow/core/error.h>
+#include <freeflow/io/file_checks.h>
 #include <freeflow/io/stored_type.h>
 
 namespace po = boost::program_options;
@@ -187,6 +188,8 @@ std::vector<ApplyOptions> pairs_of_table(const ApplyOptions& o) {
       files.push_back({input_files(pairs.back()), pairs.back().outputs});
     });
   require_apart({o.pairs, o.summary}, rows, files);
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    check_row(rows[i], [&] { format_to_write(pairs[i].outputs.front()); });
   return pairs;
 }
 
@@ -210,9 +213,10 @@ int regtool_apply(int argc, const char* const* argv) {
   std::vector<CohortPair> cohort;
   cohort.reserve(pairs.size());
   for (const ApplyOptions& pair : pairs)
-    cohort.push_back({pair.outputs.front(), [&](const std::string& label, KeptImages&) {
-                        return std::make_unique<ApplyRun>(label, pair, &found);
-                      }});
+    cohort.push_back(
+        {pair.outputs.front(), input_files(pair), [&](const std::string& label, KeptImages&) {
+           return std::make_unique<ApplyRun>(label, pair, &found);
+         }});
   return run_cohort(
       {"regtool", o.run.device, o.run.threads, o.jobs, verbosity(false, o.run.quiet), o.summary},
       cohort);

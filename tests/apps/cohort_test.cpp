@@ -227,6 +227,7 @@ TEST_F(Cohort, ApplyTakesATableToo) {
   const std::string call = regtool + " apply" + table(rows);
   Outcome o = run(call);
   EXPECT_EQ(o.status, 1);
+  EXPECT_TRUE(o.err.starts_with("regtool: warning: pair 3 (data/../out/none.nii.gz) will fail"));
   EXPECT_NE(o.err.find("regtool: pair 3/3 (data/../out/none.nii.gz): cannot read"),
             std::string::npos)
       << o.err;
@@ -253,6 +254,8 @@ TEST_F(Cohort, ApplyTakesATableToo) {
   const Outcome both = run(call + "-i data/f.nii.gz");
   EXPECT_EQ(both.status, 2);
   EXPECT_NE(both.err.find("leave out -i, -r, -t and -o"), std::string::npos) << both.err;
+  const Outcome jpeg = run(regtool + " apply" + table("input\treference\toutput\na\tb\tc.jpg\n"));
+  EXPECT_EQ(jpeg.err.find("regtool: 'data/pairs.tsv' line 2: cannot write 'data/c.jpg'"), 0U);
 }
 
 TEST_F(Cohort, AnOutputThatAnotherCallReplacedIsMadeAgain) {
@@ -339,6 +342,7 @@ TEST_F(Cohort, ABadTableIsRefusedBeforeAnythingRuns) {
       {"fixed\tmoving\toutput\tcolour\n" + row, "line 1: there is no column 'colour'"},
       {"fixed\tmoving\tfixed\toutput\n" + row, "line 1: the column 'fixed' is there twice"},
       {head + row + "f.nii.gz m1.nii.gz ../out/b_\n", "line 3: it has 1 cells for 3 columns"},
+      {head + "\"f.nii.gz\tm1.nii.gz\ta_\n", "line 2: a cell begins with a quote that is not"},
       {head + "\n" + row + "f.nii.gz\t\t../out/b_\n", "line 4: the cell of 'moving' is empty"},
       {head + row + "f.nii.gz\tm2.nii.gz\t../out/../out/a_\n",
        "is also that of 'data/pairs.tsv' line 2"},
@@ -414,7 +418,7 @@ class Pretended : public PairRun {
 TEST_F(Cohort, TheSummaryHasOneCellForAName) {
   const std::string summary = (folder / "sums.tsv").string();
   const std::function<void()> work = [] {};
-  const std::vector<CohortPair> pairs{{"a\tb\nc_", [&](const std::string&, KeptImages&) {
+  const std::vector<CohortPair> pairs{{"a\tb\nc_", {}, [&](const std::string&, KeptImages&) {
                                          return std::make_unique<Pretended>(work);
                                        }}};
   EXPECT_EQ(run_cohort({"test", "cpu", 1, 1, Verbosity::quiet, summary}, pairs), done);
@@ -430,7 +434,7 @@ TEST_F(Cohort, TheSummaryFollowsWhatHasEnded) {
       [&] { when_the_third_began = slurp(summary); }};
   std::vector<CohortPair> pairs;
   for (const auto& work : works)
-    pairs.push_back({"a_", [&work](const std::string&, KeptImages&) {
+    pairs.push_back({"a_", {}, [&work](const std::string&, KeptImages&) {
                        return std::make_unique<Pretended>(work);
                      }});
   EXPECT_EQ(run_cohort({"test", "cpu", 1, 1, Verbosity::quiet, summary}, pairs), done);
