@@ -34,6 +34,14 @@ float percentile(Context& ctx, const Volume<float>& image, float low, float high
   return upper ? high : low;
 }
 
+/// Whether its ends are not what rounding leaves of one value on a level that was averaged, or what
+/// percentile() of one value, which narrows to the next float.
+bool is_apart(const IntensityRange& r) {
+  constexpr float rounding = 4 * std::numeric_limits<float>::epsilon();
+  return r.high - r.low >
+         rounding * std::max(std::abs(r.low), std::abs(r.high)) + std::numeric_limits<float>::min();
+}
+
 }  // namespace
 
 IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char* what,
@@ -50,9 +58,7 @@ IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char
     throw RegistrationError(std::string(what) + " has no finite voxel (inside its mask)");
   const float high = FiniteRangeBody::value(s[0] - FiniteRangeBody::offset);
   const float low = FiniteRangeBody::value(FiniteRangeBody::offset - s[1]);
-  // What rounding leaves of one value on a level that was averaged.
-  constexpr float rounding = 4 * std::numeric_limits<float>::epsilon();
-  if (!(high - low > rounding * std::max(std::abs(low), std::abs(high)))) {
+  if (!is_apart({low, high})) {
     std::ostringstream value;  // six digits, which rounding has left alone
     value << low;
     throw RegistrationError(std::string(what) + " is constant (" + value.str() +
@@ -72,7 +78,7 @@ IntensityRange robust_range(Context& ctx, const Volume<float>& image, const char
       percentile(ctx, image, low, high, (1 - tail) * s[2], tail * s[2], work, scalars, true)};
   // An image that is flat but for fewer voxels than a tail has no robust range; then the full one
   // serves.
-  return robust.high > robust.low ? robust : IntensityRange{low, high};
+  return is_apart(robust) ? robust : IntensityRange{low, high};
 }
 
 }  // namespace freeflow

@@ -89,6 +89,10 @@ TEST(SimilarityWords, AreMeasuresOrSums) {
     EXPECT_FALSE(parse_similarity_sum(wrong).has_value()) << wrong;
   EXPECT_EQ(SimilarityChoice{SimilarityKind::automatic}.terms(),
             *parse_similarity_sum("lncc+0.3nmi"));
+  SimilarityChoice twice;
+  twice.sum = *parse_similarity_sum("2auto+ssd");
+  EXPECT_EQ(twice.terms(), *parse_similarity_sum("2lncc+0.6nmi+ssd"));
+  EXPECT_EQ(twice.terms(false), *parse_similarity_sum("2lncc+0.6nmi+8mind+ssd"));
 }
 
 TEST(SimilarityWords, ALinearStageLooksAtTheWhole) {

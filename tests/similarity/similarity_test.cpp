@@ -307,6 +307,21 @@ TEST_P(Similarity, RobustRangeOfClippedImagesIsTheirs) {
   EXPECT_FLOAT_EQ(m.high, s.m_range.high);
 }
 
+TEST_P(Similarity, SquaredDifferencesAreInPartsOfTheLargerRange) {
+  const Scene s;
+  const auto cost = [&](float of_fixed, float of_moving) {
+    Ssd ssd;
+    ssd.set_ranges({0, of_fixed}, {0, of_moving});
+    const Volume<float> f(ctx, s.fixed, s.f), m(ctx, s.moving, s.m);
+    ssd.prepare(ctx, {f, m, index_map(s.fixed, Eigen::Affine3d::Identity(), s.moving)});
+    Buffer<double> value(ctx, 1);
+    ssd.evaluate(ctx, {}, {}, value.data());
+    return value.to_host(ctx).front();
+  };
+  EXPECT_NEAR(cost(8, 1), cost(1, 1) / 64, 1e-9 * cost(1, 1));
+  EXPECT_EQ(cost(1, 8), cost(8, 1));
+}
+
 TEST_P(Similarity, RobustRangeLeavesTheTailsOut) {
   const Geometry g = plain_geometry({50, 40, 30});
   std::vector<float> v = random_values(g.extent.count(), 21, 100, 200);
@@ -331,6 +346,29 @@ TEST_P(Similarity, RobustRangeLeavesTheTailsOut) {
   EXPECT_THROW(
       robust_range(ctx, Volume<float>(ctx, g, std::vector<float>(g.extent.count(), NAN)), "it"),
       RegistrationError);
+}
+
+TEST_P(Similarity, FlatButForFewerVoxelsThanATailTheWholeRangeServes) {
+  const Geometry g = plain_geometry({30, 20, 20});
+  for (const float flat : {0.F, 5.F, -300.3F, 1e6F})
+    for (const float other : {-9.F, 9.F}) {
+      std::vector<float> v(g.extent.count(), flat);
+      v[700] = v[701] = flat + other;
+      const IntensityRange r = robust_range(ctx, Volume<float>(ctx, g, v), "it");
+      EXPECT_EQ(r.low, std::min(flat, flat + other));
+      EXPECT_EQ(r.high, std::max(flat, flat + other));
+    }
+}
+
+TEST_P(Similarity, WhatRoundingLeavesOfOneValueIsConstant) {
+  const Geometry g = plain_geometry({10, 10, 10});
+  const auto varied_by = [&](float relative) {
+    std::vector<float> v(g.extent.count(), 300);
+    for (std::size_t i = 0; i < v.size(); i += 2) v[i] *= 1 + relative;
+    return Volume<float>(ctx, g, v);
+  };
+  EXPECT_THROW(robust_range(ctx, varied_by(2e-7F), "it"), RegistrationError);
+  EXPECT_GT(robust_range(ctx, varied_by(1e-5F), "it").high, 300);
 }
 
 TEST_P(Similarity, GivesTheSameBitsAsTheCpuForAnyThreads) {
