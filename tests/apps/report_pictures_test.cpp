@@ -237,6 +237,34 @@ TEST_F(Pictured, SimilarityIsOfWhatCountsOfTheMovingImage) {
   EXPECT_EQ(shifted(1), shifted(2));
 }
 
+TEST_F(Pictured, SimilarityOfALargeImageIsThatOfItsVoxelsFarApart) {
+  Geometry fine = test::oblique_geometry({110, 112, 114}, {0.5, 0.5, 0.5}), every = fine;
+  every.extent = {55, 56, 57};  // every second, and all of those are looked at
+  every.spacing *= 2;
+  const auto of = [&](const Geometry& g) {
+    return test::sample_world(cpu, g, [](const Eigen::Vector3d& p) {
+      return std::sin(0.9 * p.x()) * std::sin(1.1 * p.y()) + std::sin(0.7 * p.z());
+    });
+  };
+  const Similarities all = similarities(cpu, of(fine), image, identity, nullptr, {}),
+                     some = similarities(cpu, of(every), image, identity, nullptr, {});
+  ASSERT_TRUE(all.before && some.before);
+  EXPECT_NEAR(*all.before, *some.before, 1e-6);
+}
+
+TEST_F(Pictured, OfAMaskWhatIsAboveAHalfCounts) {
+  std::vector<float> faint(image.extent().count());
+  for (std::size_t i = 0; i < faint.size(); ++i) faint[i] = i % 24 < 12 ? 1 : 0.4F;
+  std::vector<float> plain = faint;
+  for (float& v : plain) v = std::floor(v);
+  const auto of = [&](const MasksOnHost& masks) {
+    return similarities(cpu, image, image, identity, nullptr, masks).before;
+  };
+  EXPECT_EQ(of({&faint, nullptr}), of({&plain, nullptr}));
+  EXPECT_EQ(of({nullptr, &faint}), of({nullptr, &plain}));
+  EXPECT_NE(of({&plain, nullptr}), of({}));
+}
+
 TEST(VerdictOf, LengthsHaveTheDigitsThatSmallVoxelsNeed) {
   nlohmann::ordered_json r = {
       {"fixed", {{"size", {100, 100, 100}}, {"spacing_mm", {0.02, 0.01, 0.04}}}},

@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <freeflow/deform/field_operations.h>
 #include <freeflow/registration/levels/inverse.h>
 
 #include "support/devices.h"
@@ -76,6 +77,40 @@ TEST_P(Levels, TheOverlapAtTheStartIsThatOfTheDisplacementToStartFrom) {
   flow.initial_displacement = nullptr;
   flow.initial.translation() = p.fixed.direction.col(0) * p.fixed.spacing.x() * aside;
   EXPECT_NEAR(run(ctx, p, flow).overlap_before, with, 0.01) << "the same shift as an affine map";
+}
+
+/// A twist folds nowhere, but beyond the content its values at the border go on: where it turns by
+/// more than a right angle, they turn a line over.
+TEST_P(Levels, BeyondTheContentNothingFolds) {
+  Geometry g = plain_geometry({48, 48, 24}, 2);
+  g.origin = -g.center();
+  const Volume<float> image = sample_world(
+      ctx, g, [](const Eigen::Vector3d& p) { return p.norm() < 14 ? 10 + p.x() : 0.0; });
+  PreparedImage fixed(image.clone(ctx)), moving(image.clone(ctx));
+  PreparedImage& content = fixed.content(ctx);
+  const Geometry& box = content.geometry();
+  ASSERT_LT(box.extent.x, g.extent.x);
+  const Eigen::Vector3d on_border =
+      g.world_to_index() * box.index_to_world() * Eigen::Vector3d(box.extent.x - 1, 0, 0);
+  std::vector<float> u;
+  for (int c = 0; c < 3; ++c) {
+    const std::vector<float> one = voxelwise(g.extent, [&](int x, int y, int z) {
+      const Eigen::Vector3d from(x - on_border.x(), y - 24, 0), across(0, 0, z - 12);
+      const double angle = 1.9 * std::exp(-(from.squaredNorm() + across.squaredNorm()) / 18);
+      return (Eigen::AngleAxisd(angle, Eigen::Vector3d::UnitZ()) * from - from)[c];
+    });
+    u.insert(u.end(), one.begin(), one.end());
+  }
+  const DisplacementField start(ctx, g, u);
+  FlowOptions flow;
+  flow.levels = 1;
+  flow.iterations = {0};
+  flow.initial_displacement = &start;
+  const RegistrationResult r = register_flow(ctx, content, moving, flow);
+  EXPECT_EQ(r.displacement.extent(), g.extent);
+  EXPECT_GT(r.unfolding.voxels_before, 0);
+  EXPECT_EQ(r.unfolding.voxels_after, 0);
+  EXPECT_GT(jacobian_statistics(ctx, r.displacement).corner_min, 0);
 }
 
 /// A smooth displacement of up to 1.5 voxels on a grid whose axes run along z, x and y, one of them

@@ -59,6 +59,26 @@ TEST_P(Gaussian, DecimationKeepsPositionsInTheWorld) {
       }
 }
 
+/// A voxel of n smaller ones has the variance (n^2 - 1) / 4 of theirs: a Gaussian stays one, of as
+/// much more.
+TEST_P(Gaussian, DecimationWidensAGaussianByAVoxelsVariance) {
+  const Geometry g = plain_geometry({129, 1, 1});
+  const double variance = 9;
+  const Volume<float> blob(ctx, g, voxelwise(g.extent, [&](int x, int, int) {
+                             return std::exp(-0.5 * (x - 64) * (x - 64) / variance);
+                           }));
+  for (const int n : {2, 4}) {
+    const Volume<float> small = decimate(ctx, blob, {n, 1, 1});
+    const std::vector<float> out = small.to_host(ctx);
+    const double wider = variance + 0.25 * (n * n - 1);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const double x = (small.geometry().index_to_world() * Eigen::Vector3d(double(i), 0, 0)).x() -
+                       (g.index_to_world() * Eigen::Vector3d(64, 0, 0)).x();
+      EXPECT_NEAR(out[i], std::sqrt(variance / wider) * std::exp(-0.5 * x * x / wider), 1e-3);
+    }
+  }
+}
+
 TEST_P(Gaussian, GivesTheSameBitsAsTheCpu) {
   const Geometry g = plain_geometry({61, 47, 33});
   std::vector<float> v = random_values(g.extent.count(), 2);
