@@ -69,7 +69,8 @@ TEST_F(RegtoolInfo, SaysWhichFormWasTakenAndWhy) {
       info("x.nii", {"the qform: the sform is not set", "RAS", "4x5x6 voxels"});
   EXPECT_EQ(calm.find("warning"), std::string::npos) << calm;
   write_forms(0, 4, shifted);
-  info("x.nii", {"the sform: the qform is not set", "code 4 (MNI 152)"});
+  info("x.nii", {"the sform: the qform is not set", "code 4 (MNI 152), voxel to mm:\n",
+                 "-1.000000   0.000000   0.000000    -5.000000\n"});
   write_forms(1, 2, {1, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0});
   info("x.nii", {"qform and sform, which agree"});
   write_forms(1, 2, shifted);

@@ -83,6 +83,8 @@ TEST_F(RegtoolTransforms, ConvertTakesTheInverseOfAffines) {
   write_displacement(path("u.nii.gz"), grid, field_planes(grid.extent, [](int, int, int) {
                        return Eigen::Vector3d(1, 0, 0);
                      }));
+  expect_refusal(run(regtool + " convert --to itk -t t.mat -o f.nii.gz" + images),
+                 "'f.nii.gz' is also an input");
   expect_refusal(run(regtool + " convert --to itk -t '[u.nii.gz,1]' -o x.nii.gz"),
                  "make it with regtool invert");
   expect_refusal(run(regtool + " convert --to itk -t '[t.mat,2]' -o x.mat"),

@@ -285,6 +285,12 @@ TEST_F(ReportPage, RefusesImagesThatLieElsewhereThanTheRuns) {
                  "'m.nii' does not lie where the fixed image of the run lay");
   write("m.nii", {24, 26, 20}, 2, {1.5, 1.6, 2.5});
   expect_refusal(run(call), "name the image that was registered with --moving FILE");
+  write("m.nii", {24, 26, 20}, 2);
+  HostImage turned = read_image((folder / "m.nii").string());
+  turned.geometry.direction.col(1) *= -1;
+  turned.geometry.direction.col(2) *= -1;
+  write_image((folder / "m.nii").string(), turned.geometry, turned.voxels);
+  expect_refusal(run(call), "m.nii' does not lie where the moving image of the run lay");
   write("m.nii", {24, 26, 21}, 2);
   expect_refusal(run(call), "m.nii' does not lie where the moving image of the run lay");
   write("m.nii", {24, 26, 20}, 2);
