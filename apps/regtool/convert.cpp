@@ -40,7 +40,8 @@ std::string extension_of(TransformFormat format, const HostTransform& chain) {
     case TransformFormat::freesurfer: return ".lta";
     case TransformFormat::spm: return ".nii.gz";
     case TransformFormat::niftyreg:
-    case TransformFormat::mrtrix: break;
+    case TransformFormat::mrtrix:
+    case TransformFormat::elastix: break;
   }
   return affine ? ".txt" : ".nii.gz";
 }

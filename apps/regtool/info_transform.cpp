@@ -27,6 +27,7 @@ const char* vectors_of(TransformFormat format) {
     case TransformFormat::afni: return "displacements in mm, LPS, by AFNI's convention";
     case TransformFormat::freesurfer: return "positions of a morph's nodes, as its header says";
     case TransformFormat::mrtrix: return "positions in mm, RAS, by MRtrix's convention";
+    case TransformFormat::elastix: return "control points of a cubic B-spline in mm, LPS";
   }
   return "unknown";
 }

@@ -6,6 +6,7 @@
 #include <freeflow/core/error.h>
 #include <freeflow/io/file_checks.h>
 #include <freeflow/io/transforms/afni.h>
+#include <freeflow/io/transforms/elastix.h>
 #include <freeflow/io/transforms/freesurfer.h>
 #include <freeflow/io/transforms/fsl.h>
 #include <freeflow/io/transforms/itk.h>
@@ -54,6 +55,11 @@ constexpr std::array<Entry, transform_format_count> table{{
       "affine text; deformation warps (.nii .nii.gz)"},
      read_mrtrix,
      write_mrtrix},
+    {{TransformFormat::elastix, "elastix",
+      "TransformParameters.*.txt and the initial ones they name: linear and cubic B-splines",
+      "TransformParameters.*.txt (affine)"},
+     read_elastix,
+     write_elastix},
 }};
 
 constexpr bool in_order() {
@@ -132,6 +138,7 @@ std::optional<TransformFormat> detect(const std::string& path) {
   if (!is_text(head))
     return has_extension(path, ".mat") ? std::optional(TransformFormat::itk) : std::nullopt;
   if (head.starts_with("#Insight Transform File")) return TransformFormat::itk;
+  if (head.find("(Transform \"") != std::string::npos) return TransformFormat::elastix;
   if (has_extension(path, ".mat")) return TransformFormat::fsl;
   if (head.find("mrtrix") != std::string::npos || head.find("command_history") != std::string::npos)
     return TransformFormat::mrtrix;
@@ -140,8 +147,6 @@ std::optional<TransformFormat> detect(const std::string& path) {
 
 std::string said_of_unread(const std::string& path) {
   const std::string head = first_bytes(path, 4096);
-  if (head.find("(Transform ") != std::string::npos)
-    return "it is elastix's, which is not read; let transformix -def all write its field";
   constexpr std::size_t preamble = 128;
   if (head.size() > preamble + 4 && head.compare(preamble, 4, "DICM") == 0)
     return "it is DICOM, which is not read; convert images with dcm2niix, and save a transform as "

@@ -26,6 +26,8 @@ enum class TransformFormat {
   /// Written with both geometries.
   freesurfer,
   mrtrix,
+  /// Its files hold the fixed image's grid; written with it.
+  elastix,
 };
 
 struct TransformFormatInfo {
@@ -35,7 +37,7 @@ struct TransformFormatInfo {
   const char* writes;  // the same
 };
 
-constexpr int transform_format_count = 7;
+constexpr int transform_format_count = 8;
 
 /// All formats, in the order of the enum.
 const std::array<TransformFormatInfo, transform_format_count>& transform_formats();
@@ -47,7 +49,7 @@ std::optional<TransformFormat> parse_transform_format(const std::string& word);
 std::optional<TransformFormat> detect(const std::string& path);
 
 /// What a file is that holds a transform of a program whose files are not read, and the way out:
-/// elastix' parameters, DICOM, scenes of 3D Slicer. Empty for others.
+/// DICOM, scenes of 3D Slicer. Empty for others.
 std::string said_of_unread(const std::string& path);
 
 /// Throws IoError when the file is unusable, holds what is not supported, or its format is not

@@ -58,6 +58,27 @@ TEST_F(RegtoolTransforms, AffinesForAfniNeedTheImages) {
   EXPECT_EQ(o.err, "");
 }
 
+TEST_F(RegtoolTransforms, ElastixFilesGoInAsTheyAreAndAffinesBack) {
+  std::filesystem::create_directory(folder / "run");
+  text("run/TransformParameters.0.txt",
+       "(Transform \"TranslationTransform\")\n(TransformParameters 3 -2 5)\n");
+  text("run/TransformParameters.1.txt",
+       "(InitialTransformParameterFileName \"/scratch/gone/TransformParameters.0.txt\")\n"
+       "(Transform \"TranslationTransform\")\n(TransformParameters 1 1 -1)\n");
+  write_affine(path("same.mat"), Eigen::Affine3d(Eigen::Translation3d(4, -1, 4)),
+               Eigen::Vector3d::Zero());
+  const std::string apply = regtool + " apply -i f.nii.gz -r f.nii.gz ";
+  ASSERT_EQ(run(apply + "-t run/TransformParameters.1.txt -o a.nii.gz").status, 0);
+  ASSERT_EQ(run(apply + "-t same.mat -o b.nii.gz").status, 0);
+  EXPECT_TRUE(slurp(folder / "a.nii.gz") == slurp(folder / "b.nii.gz"));
+  ASSERT_EQ(run(regtool + " convert -t same.mat --to elastix --fixed f.nii.gz -o t.txt").status, 0);
+  ASSERT_EQ(run(regtool + " convert -t t.txt --to itk -o back.mat").status, 0);
+  EXPECT_TRUE(read_affine(path("back.mat"))
+                  .isApprox(Eigen::Affine3d(Eigen::Translation3d(4, -1, 4)), 1e-12));
+  expect_refusal(run(regtool + " convert -t same.mat --to elastix -o u.txt"),
+                 "needs --fixed: elastix' files hold the grid of the fixed image");
+}
+
 TEST_F(RegtoolTransforms, ConvertTakesTheInverseOfAffines) {
   Eigen::Affine3d turned = Eigen::Translation3d(3, -5, 7) *
                            Eigen::AngleAxisd(0.4, Eigen::Vector3d(1, 2, -1).normalized());
@@ -297,12 +318,10 @@ TEST_F(ConvertIsNamed, ForWhatIsNoStart) {
 }
 
 TEST_F(ConvertIsNamed, NotForWhatNoFormatReads) {
-  text("TransformParameters.0.txt", "(Transform \"EulerTransform\")\n(NumberOfParameters 6)\n");
   text("scene.mrml", "<?xml version=\"1.0\"?>\n<MRML version=\"Slicer 5.6\">\n</MRML>\n");
   text("reg.dcm", std::string(128, '\0') + "DICM" + std::string(200, '\1'));
   const std::string linreg = program_path("linreg") + " -f f.nii.gz -m f.nii.gz -o out_ --init ";
   const std::pair<const char*, const char*> said[] = {
-      {"TransformParameters.0.txt", "it is elastix's, which is not read; let transformix"},
       {"scene.mrml", "it is a scene of 3D Slicer, which is not read; save the transform itself"},
       {"reg.dcm", "it is DICOM, which is not read; convert images with dcm2niix"}};
   for (const auto& [file, words] : said)

@@ -157,6 +157,13 @@ def transform_texts():
     for kind in "01":
         yield f"type = {kind}\nnxforms = 1\nmean = 0 0 0\nsigma = 1\n1 4 4\n{MATRIX}src volume info\n{VOLUME}dst volume info\n{VOLUME}".encode()
     yield b"1e3,0,0,-1.5e-2\n0,1,0,nan\n0,0,inf,0\n"
+    dimensions = "(FixedImageDimension 3)\n(MovingImageDimension 3)\n(HowToCombineTransforms \"Compose\")\n"
+    for kind, count in (("Translation", 3), ("Euler", 6), ("Similarity", 7), ("Affine", 12)):
+        numbers = " ".join(str(0.1 * i) for i in range(count))
+        yield f'{dimensions}(Transform "{kind}Transform")\n(TransformParameters {numbers})\n(CenterOfRotationPoint 1 2 3) // where\n'.encode()
+    grids = "".join(f"({begin}Size {n})\n({begin}Index 0 0 0)\n({begin}Spacing 2 2 3)\n({begin}Origin -9 -8 -7)\n({begin}Direction 1 0 0 0 1 0 0 0 1)\n"
+                    for begin, n in (("", "5 6 7"), ("Grid", "4 4 4")))
+    yield f'{dimensions}(Transform "BSplineTransform")\n(TransformParameters {"0.5 " * 192})\n{grids}'.encode()
 
 
 def transform_niftis():
@@ -258,7 +265,8 @@ WORDS = {
     "itk_matlab": ["AffineTransform_double_3_3", "TranslationTransform_double_3_3", "CompositeTransform_double_3_3", "DisplacementFieldTransform_double_3_3",
                    "fixed"],
     "transform_text": ["type = ", "nxforms = ", "1 4 4", "src volume info", "dst volume info", "valid = ", "volume = ", "voxelsize = ", "xras = ", "cras = ",
-                       "mrtrix", "command_history", "#Insight Transform File"],
+                       "mrtrix", "command_history", "#Insight Transform File", "(TransformParameters ", "(GridSize ", "(Direction ", "BSplineTransform",
+                       "(InitialTransformParameterFileName ", "NoInitialTransform"],
     "transform_nifti": ["NREG_TRANS", "Mapping"],
     "ply": ["element vertex ", "element face ", "property list uchar int vertex_indices", "property float ", "property double ", "format ascii 1.0",
             "format binary_big_endian 1.0", "end_header", "element edge ", "comment ", "obj_info ", "uint8", "int32", "float64", "vertex_index"],

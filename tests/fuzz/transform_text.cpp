@@ -1,4 +1,5 @@
-// Matrices in the text files of FSL, NiftyReg, AFNI, FreeSurfer and MRtrix.
+// Matrices in the text files of FSL, NiftyReg, AFNI, FreeSurfer and MRtrix, and elastix'
+// parameters.
 #include "support.h"
 
 #include <freeflow/io/transforms/transform_formats.h>
@@ -10,8 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t cou
   context.fixed = context.moving = Geometry{{5, 6, 7}};
   for (const TransformFormat format :
        {TransformFormat::fsl, TransformFormat::niftyreg, TransformFormat::afni,
-        TransformFormat::freesurfer, TransformFormat::mrtrix})
+        TransformFormat::freesurfer, TransformFormat::mrtrix, TransformFormat::elastix})
     fuzz::reads([&] { fuzz::expect_sound(read_transform_file(path, format, context)); });
-  fuzz::reads([&] { fuzz::expect_sound(read_transform_file(path)); });
+  // With the grid of an image: elastix' files name one of their own, of any size.
+  fuzz::reads([&] { fuzz::expect_sound(read_transform_file(path, {}, context)); });
   return 0;
 }

@@ -32,7 +32,7 @@ WRITERS = [
       for extension in (".nii", ".mha", ".nrrd")),
     *((f"regtool convert -t a.txt --to {to} --fixed f.nii --moving m.nii -o out_{extension}", (0, 40))
       for to, extension in (("itk", ".mat"), ("itk", ".tfm"), ("itk", ".h5"), ("fsl", ".mat"), ("niftyreg", ".txt"), ("afni", ".1D"),
-                            ("freesurfer", ".lta"), ("mrtrix", ".txt"))),
+                            ("freesurfer", ".lta"), ("mrtrix", ".txt"), ("elastix", ".txt"))),
     ("regtool convert -t u.nii -t a.txt --to itk -o out_.h5", (0, 2000, 20000)),
     ("regtool compose -r f.nii -t u.nii -o out_.nii.gz", (0, 100)),
     ("regtool jacobian -r f.nii -t u.nii -o out_.nrrd", (0, 3000)),

@@ -385,6 +385,50 @@ class ForeignReaders(unittest.TestCase):
             self.close("afni warp: nitransforms", case, flip(np.asarray(theirs.map(flip(case.centres)))),
                        case.ours(path, "afni", case.centres), FLOAT_VOXEL * case.smallest_voxel)
 
+    # --- elastix -------------------------------------------------------------------------------------------------------------------
+    @needs("itk")  # and itk-elastix: 1.8 GB, which CI does without
+    def test_elastix_with_transformix(self):
+        """Our affines, and parameter files as elastix writes them: an Euler transform, and a B-spline behind it."""
+        import itk
+
+        if not hasattr(itk, "ParameterObject"):
+            self.skipTest("itk-elastix not installed")
+
+        def theirs(case, path):
+            parameters = itk.ParameterObject.New()
+            parameters.ReadParameterFile(str(path))
+            field = itk.transformix_deformation_field(itk.imread(str(case.moving), itk.F), parameters, output_directory=str(case.folder))
+            return case.centres + case.at_centres(itk.array_from_image(field).transpose(2, 1, 0, 3))
+
+        def row(values):
+            return " ".join(f"{v:.17g}" for v in np.ravel(values))
+
+        for case in self.cases():
+            path = case.convert(case.tfm, "a.txt", "elastix")
+            self.close("elastix affine: transformix", case, theirs(case, path), case.true_affine(case.centres), FLOAT_VOXEL * case.smallest_voxel)
+            image = itk.imread(str(case.fixed), itk.F)
+            direction, spacing = itk.array_from_matrix(image.GetDirection()), np.array(image.GetSpacing())
+            common = path.read_text().split("(Transform ")[0] + "".join(
+                line + "\n" for line in path.read_text().splitlines() if not line.startswith(("(Transform", "(NumberOf", "(Center", "(Initial")))
+            euler = case.folder / "TransformParameters.0.txt"
+            euler.write_text(f'{common}(Transform "EulerTransform")\n(NumberOfParameters 6)\n(TransformParameters 0.2 -0.1 0.15 2 -1 3)\n'
+                             f'(CenterOfRotationPoint {row(case.centres.mean(0))})\n(InitialTransformParameterFileName "NoInitialTransform")\n'
+                             '(ComputeZYX "false")\n')
+            self.close("elastix Euler transform: transformix", case, case.ours(euler, "auto", case.centres), theirs(case, euler),
+                       FLOAT_VOXEL * case.smallest_voxel)
+            size, knots = np.array(case.shape), np.array([9, 8, 7])
+            apart = 1.6 * spacing * size / (knots - 3)  # the turned grid lies within the lattice
+            origin = case.to_lps[:3, :3] @ ((size - 1) / 2) + case.to_lps[:3, 3] - direction @ (apart * (knots - 1) / 2)
+            values = np.random.default_rng(4).normal(scale=1.5, size=3 * knots.prod())
+            spline = case.folder / "TransformParameters.1.txt"
+            spline.write_text(f'{common}(Transform "BSplineTransform")\n(NumberOfParameters {values.size})\n(TransformParameters {row(values)})\n'
+                              f'(InitialTransformParameterFileName "{euler}")\n(GridSize {row(knots)})\n(GridIndex 0 0 0)\n(GridSpacing {row(apart)})\n'
+                              f'(GridOrigin {row(origin)})\n(GridDirection {row(direction.T)})\n(BSplineTransformSplineOrder 3)\n'
+                              '(UseCyclicTransform "false")\n')
+            found = case.ours(spline, "auto", case.centres)
+            self.close("elastix B-spline behind it: transformix", case, found, theirs(case, spline), FLOAT_VOXEL * case.smallest_voxel)
+            self.assertGreater(np.abs(found - case.ours(euler, "auto", case.centres)).max(), 1)
+
     # --- FreeSurfer ----------------------------------------------------------------------------------------------------------------
     @needs("surfa")
     def test_lta_with_surfa(self):

@@ -88,7 +88,8 @@ TEST_F(DecimalCommas, ChangeNoTransform) {
                                    {TransformFormat::niftyreg, "c.txt"},
                                    {TransformFormat::afni, "d.aff12.1D"},
                                    {TransformFormat::freesurfer, "e.lta"},
-                                   {TransformFormat::mrtrix, "f.txt"}})
+                                   {TransformFormat::mrtrix, "f.txt"},
+                                   {TransformFormat::elastix, "g.txt"}})
     expect_same_transform(file, folder, CommasIn::streams_too);
   // ITK's own streams follow the program's.
   for (const FileOfFormat& file : {FileOfFormat{TransformFormat::itk, "a.mat"},

@@ -56,7 +56,8 @@ TEST(TransformFiles, AffinesComeBack) {
                                 {TransformFormat::niftyreg, "c.txt"},
                                 {TransformFormat::afni, "d.aff12.1D"},
                                 {TransformFormat::freesurfer, "e.lta"},
-                                {TransformFormat::mrtrix, "f.txt"}}) {
+                                {TransformFormat::mrtrix, "f.txt"},
+                                {TransformFormat::elastix, "g.txt"}}) {
       SCOPED_TRACE(name + " " + file.name);
       const TransformContext context{grid, moving_grid(), {}};
       write_transform_file(folder / file.name, file.format, chain_of({some_affine()}), context);
