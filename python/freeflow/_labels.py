@@ -17,11 +17,13 @@ def number(fill):
     try:
         return float(fill)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"fill must be a number, and is {fill!r}") from error
+        raise TypeError(f"fill must be a number or 'min', and is {fill!r}") from error
 
 
 def label_of(fill, array):
     """As an int that the array's type holds; 0 is the default and goes with all."""
+    if fill == "min":
+        raise ValueError("fill 'min' is of images; labels take an integer")
     if not number(fill).is_integer():
         raise ValueError(f"fill {fill} is no label; give an integer")
     label = int(fill)

@@ -274,7 +274,7 @@ def read_itk_affine(path):
     else:
         text = data.decode("utf-8", "replace")
         if not text.startswith("#Insight Transform File"):
-            raise OSError(f"cannot read '{path}': it is no transform of ITK")
+            raise OSError(f"cannot read '{path}': it is no transform of ITK; `regtool convert --to itk` makes one of another program's")
         found = _transforms_of_text(text, path)
     composite = bool(found) and _is_composite(found[0][0])
     found = [f for f in found if not _is_composite(f[0])]

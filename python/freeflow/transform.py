@@ -205,7 +205,8 @@ class Transform:
         interpolation: "linear" (floats unless told otherwise), "cubic" or "nearest". Integers and bools are labels unless
             told "linear" or "cubic", which give float32: labels are never mixed and keep their type, by "nearest" or by
             "vote", the label with the largest share.
-        fill: of voxels that fall outside, or nearest to one without a value (NaN or infinite).
+        fill: of voxels that fall outside, or nearest to one without a value (NaN or infinite); "min": the image's smallest
+            value, as CT wants it.
         """
         like = self._image_of_grid(like)
         if not is_list_of_images(image):
@@ -238,9 +239,10 @@ class Transform:
             )
         placed = self._placed(image, "image")
         grid, placement = placed._like(like, image)
-        volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, number(fill))
+        value = _arrays.smallest(image.array) if fill == "min" else number(fill)
+        volume = placed._native.apply(image._volume(placed._context, "image"), grid, by, value)
         made = Image._placed(_arrays.from_native(volume, image.array), placement)
-        warn(*said_of_nothing(image, made, number(fill)))
+        warn(*said_of_nothing(image, made, value))
         return made
 
     def _apply_labels(self, image, like, interpolation, fill):

@@ -169,6 +169,18 @@ def test_apply_samples_the_image(order):
     assert (warped[outside] == -7).all()
 
 
+def test_the_fill_may_be_the_smallest_value():
+    given = (1000 * brain(1) - 1024).astype(np.float32)
+    given[3, 4, 5] = np.nan
+    image, far = freeflow.Image(given, AFFINE), np.eye(4)
+    far[0, 3] = 10
+    transform = freeflow.Transform.affine(far)
+    by_word, by_number = (transform.apply(image, fill=fill).numpy() for fill in ("min", float(np.nanmin(given))))
+    assert np.array_equal(by_word, by_number) and by_word.min() == np.nanmin(given)
+    whole = freeflow.Image(np.nan_to_num(given).astype(np.int16), AFFINE)
+    assert transform.apply(whole, interpolation="linear", fill="min").numpy().min() == whole.numpy().min()
+
+
 def test_a_series_is_carried_volume_by_volume():
     volumes = [freeflow.Image(array, AFFINE) for array in (brain(1), labels(1), brain(0))]
     carried = chain().apply(volumes, volumes[2], fill=3)
