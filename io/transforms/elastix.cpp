@@ -69,7 +69,7 @@ class Parameters {
       const char* const end = text.data() + text.size();
       const auto read = std::from_chars(text.data(), end, value);
       if (read.ec != std::errc() || read.ptr != end || !std::isfinite(value))
-        fail_reading(path_, "'" + text + "' in (" + key + " ...) is no finite number");
+        fail_number(key, text);
       numbers.push_back(value);
     }
     return numbers;
@@ -80,6 +80,10 @@ class Parameters {
   }
 
  private:
+  [[noreturn]] void fail_number(const std::string& key, const std::string& text) const {
+    fail_reading(path_, "'" + text + "' in (" + key + " ...) is no finite number");
+  }
+
   std::string path_;
   std::map<std::string, std::vector<std::string>> values_;
 };

@@ -99,10 +99,10 @@ TEST_F(Elastix, InitialTransformsAreAppliedFirstWhereverTheyLie) {
     for (const std::string& name :
          {folder / "0.txt", std::string("0.txt"), std::string("/gone/run/0.txt"),
           std::string("C:\\gone (old)\\0.txt")}) {
+      std::string more = "(";
+      more.append(key).append(" \"").append(name).append("\") // a remark (of a user)\n");
       const std::string path = linear("1.txt", "TranslationTransform", "0 5 0  ",
-                                      "(" + key + " \"" + name +
-                                          "\") // a remark (of a user)\n"
-                                          "(HowToCombineTransforms \"Compose\")\n");
+                                      more.append("(HowToCombineTransforms \"Compose\")\n"));
       EXPECT_LT((mapped(path, point) - both).norm(), 1e-12) << name;
     }
 }
