@@ -107,7 +107,8 @@ void print_matrix(const char* name, const Eigen::Affine3d& matrix) {
 void print_grid(const Geometry& g) {
   const Eigen::Matrix3d d = (g.direction.array().abs() < 5e-7).select(0, g.direction);
   print_line("grid", "%s", describe(g).c_str());
-  print_line("origin", "%g %g %g mm", g.origin.x(), g.origin.y(), g.origin.z());
+  const Eigen::Vector3d origin = (g.origin.array() == 0).select(0, g.origin);  // no -0
+  print_line("origin", "%g %g %g mm", origin.x(), origin.y(), origin.z());
   for (int row = 0; row < 3; ++row)
     print_line(row == 0 ? "direction" : "", "%9.6f %9.6f %9.6f", d(row, 0), d(row, 1), d(row, 2));
 }

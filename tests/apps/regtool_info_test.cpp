@@ -99,7 +99,8 @@ TEST_F(RegtoolInfo, AHalfTurnIsNoDisagreement) {
 
 TEST_F(RegtoolInfo, WarnsOfVoxelSizesAndShear) {
   write_forms(1, 1, {2, 0, 0, 0, 0, 2, 0, 0, 0, 0, 3, 0});
-  info("x.nii", {"(pixdim) is 1 x 2 x 3 mm, but the sform's axes are 2 x 2 x 3 mm", "warning"});
+  info("x.nii", {"(pixdim) is 1 x 2 x 3 mm, but the sform's axes are 2 x 2 x 3 mm", "warning",
+                 "origin     0 0 0 mm"});
   write_forms(1, 1, {1, 1, 0, 0, 0, 1.7320508f, 0, 0, 0, 0, 3, 0});
   info("x.nii", {"30.00 degrees off a right angle", "the qform: by ITK's rule"});
   write_forms(0, 1, {1, 1, 0, 0, 0, 1.7320508f, 0, 0, 0, 0, 3, 0});
