@@ -57,7 +57,9 @@ ControlPointGrid::ControlPointGrid(Context& ctx, const ControlPointGrid& coarse,
     : fixed_(coarse.fixed_), spacing_(coarse.spacing_), margin_(coarse.margin_),
       extent_(coarse.extent_) {
   spacing_[axis] /= 2;
-  size_of(extent_, axis) = intervals(fixed_, spacing_, margin_, axis) + 3;
+  // No more than subdivision fills, where rounding tells the halved spacing another interval.
+  size_of(extent_, axis) =
+      std::min(intervals(fixed_, spacing_, margin_, axis), 2 * (coarse.extent_[axis] - 3)) + 3;
   coefficients_ = Buffer<float>(ctx, 3 * extent_.count(), Planes{3});
   const int inner = inner_of(extent_, axis), outer = 3 * outer_of(extent_, axis);
   for_each_voxel(ctx, Extent{inner, extent_[axis], outer},

@@ -207,6 +207,24 @@ TEST_P(Lattice, RefinementDoesNotMoveAnything) {
   }
 }
 
+/// A length just beyond a whole number of knots, as single precision leaves it, is one knot more
+/// only for the halved spacing: what subdivision could not fill was read from beyond the lattice.
+TEST_P(Lattice, RefinementFillsALengthThatRoundingMakesLonger) {
+  for (int axis = 0; axis < 3; ++axis) {
+    Geometry g = plain_geometry({9, 9, 9});
+    g.spacing[axis] = 1 + 0.75e-6 * 2 / 8;
+    ControlPointGrid lattice(ctx, g, Eigen::Vector3d::Constant(2), Eigen::Vector3d::Zero());
+    ASSERT_EQ(lattice.extent(), (Extent{7, 7, 7}));
+    const std::vector<float> ones(3 * lattice.extent().count(), 1);
+    lattice.coefficients() = Buffer<float>(ctx, ones);
+    std::array<bool, 3> axes{};
+    axes[std::size_t(axis)] = true;
+    const ControlPointGrid fine = lattice.refined(ctx, axes);
+    EXPECT_EQ(fine.extent()[axis], 11);
+    for (const float v : fine.coefficients().to_host(ctx)) ASSERT_EQ(v, 1) << axis;
+  }
+}
+
 TEST_P(Lattice, AnalyticJacobianOfALinearSplineIsExact) {
   ControlPointGrid lattice(ctx, grid, spacing, Eigen::Vector3d::Zero());
   Eigen::Matrix3d m;  // mm per mm
