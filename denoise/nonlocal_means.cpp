@@ -231,7 +231,7 @@ class Denoiser {
     if (fixed + per_row * n > budget) {
       const std::size_t room = budget > fixed ? budget - fixed : 0;
       rows_per_slab_ =
-          int(std::clamp<std::size_t>(room / per_row / 128 * 128, 128, std::size_t(n)));
+          int(std::min(std::size_t(n), std::max<std::size_t>(room / per_row / 128 * 128, 128)));
     }
     result_.slabs = (n + rows_per_slab_ - 1) / rows_per_slab_;
     const std::size_t at_search = 2 * volume + fixed + per_row * rows_per_slab_;
