@@ -10,6 +10,7 @@
 #include <future>
 #include <limits>
 #include <numbers>
+#include <utility>
 
 #include <apps/image_sizes.h>
 #include <apps/kept_images.h>
@@ -19,6 +20,7 @@
 #include <freeflow/deform/warp.h>
 #include <freeflow/io/transform_file.h>
 #include <freeflow/registration/linear/linear.h>
+#include <freeflow/transform/affine_split.h>
 
 #include <Eigen/SVD>
 
@@ -314,6 +316,10 @@ FileTransform initial_transform(const std::vector<std::string>& init, Inputs& in
     check_start(init[0], start, inputs);
     inputs.warnings.insert(inputs.warnings.end(), start.displacement->warnings.begin(),
                            start.displacement->warnings.end());
+    if (auto split = split_affine(start.displacement->geometry, start.displacement->planes)) {
+      start.displacement->planes = std::move(split->planes);
+      start.affine = start.affine * split->affine;
+    }
   }
   return start;
 }

@@ -72,7 +72,8 @@ class DeviceImage {
 /// Where to start from: "identity", "center" (the grids' middles meet), "moments" (the centres of
 /// mass of the intensities above their minimum meet, of what counts as registrations see it), a
 /// file of an affine, of a displacement or of both, or a displacement's file and an affine's; the
-/// list has passed validate(). Adds to the inputs' warnings. Throws IoError, and InvalidArgument
+/// list has passed validate(). An affine that the displacement holds goes to the affine
+/// (split_affine()). Adds to the inputs' warnings. Throws IoError, and InvalidArgument
 /// for two files of which the first is no field.
 FileTransform initial_transform(const std::vector<std::string>& init, Inputs& inputs);
 /// The same where only a linear start is of use. Throws InvalidArgument for a displacement.

@@ -122,6 +122,8 @@ ControlSpacing parse_spacing(const std::string& text) {
   require(
       error == std::errc() && spacing.value > 0 && (unit.empty() || unit == "mm" || unit == "vox"),
       "--spacing '" + text + "' is not a positive number with vox or mm, such as 3vox or 10mm");
+  require(!unit.empty(),
+          "--spacing '" + text + "' lacks its unit: write mm or vox behind it, as in 10mm or 3vox");
   return spacing;
 }
 

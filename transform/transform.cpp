@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <freeflow/deform/host_sampling.h>
+#include <freeflow/transform/affine_split.h>
 
 namespace freeflow {
 
@@ -44,16 +45,33 @@ class HostChain {
   HostChain(Context& ctx, const Transform& transform) : first_(transform.first()) {
     for (const Transform::Link& link : transform.links()) {
       const Geometry& g = link.field->geometry();
-      fields_.push_back({link.field->to_host(ctx), g.extent, g.world_to_index(),
-                         g.index_to_world().linear(), link.after});
+      fields_.push_back(
+          {link.field->to_host(ctx), g.extent, g.world_to_index(), g.index_to_world(), link.after});
+      Field& field = fields_.back();
+      const Eigen::Affine3d fit = affine_fit(g.extent, field.planes, ctx.threads());
+      if (!freeflow::holds_affine(g, fit)) continue;
+      holds_affine_ = true;
+      field.slope = fit.linear();
+      field.affine.translate(fit.translation());
+      field.affine.linear() += fit.linear();
     }
+  }
+
+  /// Whether one of its fields does.
+  bool holds_affine() const { return holds_affine_; }
+
+  /// What the chain is without its deformations.
+  Eigen::Affine3d affine() const {
+    Eigen::Affine3d whole = first_;
+    for (const Field& f : fields_) whole = f.after * f.to_world * f.affine * f.to_index * whole;
+    return whole;
   }
 
   Eigen::Vector3d operator()(const Eigen::Vector3d& point) const {
     Eigen::Vector3d p = first_ * point;
     for (const Field& f : fields_) {
       const Eigen::Vector3d index = f.to_index * p;
-      if (f.holds(index)) p += f.to_world * sample_on_host(f.view(), index);
+      if (f.holds(index)) p += f.to_world.linear() * sample_on_host(f.view(), index);
       p = f.after * p;
     }
     return p;
@@ -65,7 +83,7 @@ class HostChain {
     Eigen::Matrix3d derivative;
     bool held = true;  ///< by the grids of all fields
   };
-  /// What a field does beyond its grid.
+  /// What a field does beyond its grid; as at its border is with the affine that it holds.
   enum class Beyond { nothing, as_its_border };
 
   Led operator()(const Eigen::Vector3d& point, Beyond beyond) const {
@@ -76,9 +94,12 @@ class HostChain {
       led.held = led.held && holds;
       if (holds || (beyond == Beyond::as_its_border && index.allFinite())) {
         const HostCell cell(f.extent, index);
-        led.point += f.to_world * sample_on_host(f.view(), cell);
-        led.derivative +=
-            f.to_world * gradient_on_host(f.view(), cell) * f.to_index.linear() * led.derivative;
+        const Eigen::Vector3d past = f.past(index);
+        led.point += f.to_world.linear() * (sample_on_host(f.view(), cell) + f.slope * past);
+        Eigen::Matrix3d gradient = gradient_on_host(f.view(), cell);
+        for (int a = 0; a < 3; ++a)
+          if (past[a] != 0) gradient.col(a) += f.slope.col(a);
+        led.derivative += f.to_world.linear() * gradient * f.to_index.linear() * led.derivative;
       }
       led.point = f.after * led.point;
       led.derivative = f.after.linear() * led.derivative;
@@ -90,11 +111,17 @@ class HostChain {
   struct Field {
     std::vector<float> planes;
     Extent extent;
-    Eigen::Affine3d to_index;
-    Eigen::Matrix3d to_world;
-    Eigen::Affine3d after;
+    Eigen::Affine3d to_index, to_world, after;
+    /// The affine that the field holds, in voxels, and how its vectors grow by it.
+    Eigen::Affine3d affine = Eigen::Affine3d::Identity();
+    Eigen::Matrix3d slope = Eigen::Matrix3d::Zero();
 
     FieldView<const float> view() const { return {planes.data(), extent}; }
+    /// How far a position lies beyond what the grid holds.
+    Eigen::Vector3d past(const Eigen::Vector3d& index) const {
+      const Eigen::Vector3d end(extent.x - 0.5, extent.y - 0.5, extent.z - 0.5);
+      return index - index.cwiseMax(-0.5).cwiseMin(end);
+    }
     /// Outside the grid nothing is displaced.
     bool holds(const Eigen::Vector3d& index) const {
       for (int a = 0; a < 3; ++a)
@@ -105,6 +132,7 @@ class HostChain {
 
   Eigen::Affine3d first_;
   std::vector<Field> fields_;
+  bool holds_affine_ = false;
 };
 
 using Beyond = HostChain::Beyond;
@@ -162,14 +190,38 @@ Solution follow(const HostChain& chain, Beyond beyond, const Eigen::Vector3d& wa
 }
 
 /// A field ends at the border of its grid, and the chain jumps there. Where that is in the way, the
-/// way leads through fields that go on beyond, to a point within.
-Solution solve(const HostChain& chain, const Eigen::Vector3d& wanted,
-               const Eigen::Vector3d& start) {
-  const Solution direct = follow(chain, Beyond::nothing, wanted, start);
-  if (direct.solved() && direct.held) return direct;
-  const Solution within = follow(chain, Beyond::as_its_border, wanted, start);
-  return within.solved() && within.held ? within : direct;
-}
+/// way leads through fields that go on beyond, to a point within. Where to start, without any
+/// deformation and without all that fields do, is a question of how much of an affine they hold.
+class BackwardSolver {
+ public:
+  BackwardSolver(const HostChain& chain, const Eigen::Affine3d& affine_part)
+      : chain_(chain), without_fields_(inverted(affine_part)),
+        without_deformations_(inverted(chain.affine())), alike_(!chain.holds_affine()) {}
+
+  Solution operator()(const Eigen::Vector3d& wanted) const {
+    if (!alike_) {
+      const Solution within =
+          follow(chain_, Beyond::as_its_border, wanted, without_deformations_ * wanted);
+      if (within.solved() && within.held) return within;
+    }
+    const Eigen::Vector3d start = without_fields_ * wanted;
+    const Solution direct = follow(chain_, Beyond::nothing, wanted, start);
+    if (direct.solved() && direct.held) return direct;
+    const Solution within = follow(chain_, Beyond::as_its_border, wanted, start);
+    return within.solved() && within.held ? within : direct;
+  }
+
+ private:
+  static Eigen::Affine3d inverted(const Eigen::Affine3d& affine) {
+    require(std::abs(affine.linear().determinant()) > 1e-12,
+            "the transform's affine part is singular");
+    return affine.inverse();
+  }
+
+  const HostChain& chain_;
+  Eigen::Affine3d without_fields_, without_deformations_;
+  bool alike_;
+};
 
 }  // namespace
 
@@ -191,11 +243,7 @@ std::vector<Eigen::Vector3d> map_points(Context& ctx, const Transform& transform
 MappedBack map_points_back(Context& ctx, const Transform& transform,
                            std::span<const Eigen::Vector3d> points) {
   const HostChain chain(ctx, transform);
-  // Without the fields the chain is an affine: a start from which most points need a few steps.
-  const Eigen::Affine3d affine = affine_part(transform);
-  require(std::abs(affine.linear().determinant()) > 1e-12,
-          "the transform's affine part is singular");
-  const Eigen::Affine3d back = affine.inverse();
+  const BackwardSolver solve(chain, affine_part(transform));
   MappedBack result;
   result.points.resize(points.size());
   double largest_mm = 0;
@@ -203,7 +251,7 @@ MappedBack map_points_back(Context& ctx, const Transform& transform,
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(ctx.threads()) \
     reduction(max : largest_mm) reduction(+ : unsolved)
   for (std::size_t i = 0; i < points.size(); ++i) {
-    const Solution solution = solve(chain, points[i], back * points[i]);
+    const Solution solution = solve(points[i]);
     result.points[i] = solution.x;
     largest_mm = std::max(largest_mm, solution.residual_mm);
     unsolved += !solution.solved();

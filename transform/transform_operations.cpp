@@ -1,9 +1,12 @@
 #include <freeflow/transform/transform_operations.h>
 
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/transform/affine_split.h>
 #include <freeflow/transform/transform_operations_body.h>
 
 namespace freeflow {
@@ -16,13 +19,17 @@ DisplacementField compose(Context& ctx, const Transform& transform, const Geomet
   return out;
 }
 
-Geometry grid_of_range(const Geometry& grid, std::span<const float> planes) {
+Geometry grid_of_range(const Geometry& grid, std::span<const float> planes, int threads) {
   grid.validate("the grid of the displacement field");
   const Extent n = grid.extent;
   const std::size_t count = n.count();
   require(planes.size() == 3 * count, "the number of displacements does not fit the geometry");
   double x0 = 0, y0 = 0, z0 = 0, x1 = n.x - 1, y1 = n.y - 1, z1 = n.z - 1;
-#pragma omp parallel for schedule(static) reduction(min : x0, y0, z0) reduction(max : x1, y1, z1)
+#pragma omp parallel for schedule(static)                                              \
+    num_threads(threads > 0 ? threads : omp_get_max_threads()) reduction(min           \
+                                                                         : x0, y0, z0) \
+        reduction(max                                                                  \
+                  : x1, y1, z1)
   for (int z = 0; z < n.z; ++z)
     for (int y = 0; y < n.y; ++y)
       for (int x = 0; x < n.x; ++x) {
@@ -46,11 +53,25 @@ Geometry grid_of_range(const Geometry& grid, std::span<const float> planes) {
   return grown;
 }
 
-Transform on_ranges(Context& ctx, const Transform& transform) {
-  Transform ranging(transform.first());
+Transform split_affines(Context& ctx, const Transform& transform) {
+  Transform apart(transform.first());
   for (const Transform::Link& link : transform.links()) {
+    const Geometry& grid = link.field->geometry();
+    if (const auto split = split_affine(grid, link.field->to_host(ctx), ctx.threads()))
+      apart.then(DisplacementField(ctx, grid, split->planes)).then(split->affine);
+    else
+      apart.then(link.field);
+    apart.then(link.after);
+  }
+  return apart;
+}
+
+Transform on_ranges(Context& ctx, const Transform& transform) {
+  const Transform apart = split_affines(ctx, transform);
+  Transform ranging(apart.first());
+  for (const Transform::Link& link : apart.links()) {
     const Geometry& own = link.field->geometry();
-    const Geometry grid = grid_of_range(own, link.field->to_host(ctx));
+    const Geometry grid = grid_of_range(own, link.field->to_host(ctx), ctx.threads());
     if (same_grid(grid, own))
       ranging.then(link.field);
     else
@@ -60,7 +81,8 @@ Transform on_ranges(Context& ctx, const Transform& transform) {
   return ranging;
 }
 
-InverseTransform invert(Context& ctx, const Transform& transform, const StopRequest& stop) {
+InverseTransform invert(Context& ctx, const Transform& chain, const StopRequest& stop) {
+  const Transform transform = split_affines(ctx, chain);
   const auto inverted = [](const Eigen::Affine3d& affine) {
     require(std::abs(affine.linear().determinant()) > 1e-12,
             "an affine of the transform is singular, so it has no inverse");

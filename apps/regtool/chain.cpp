@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 #include <iostream>
+#include <optional>
+#include <utility>
 
 #include <apps/bids.h>
 #include <apps/help.h>
@@ -14,6 +16,7 @@
 #include <apps/threads.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/transforms/transform_formats.h>
+#include <freeflow/transform/affine_split.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace po = boost::program_options;
@@ -56,9 +59,9 @@ bool parse_regtool(int argc, const char* const* argv, const std::string& summary
 
 namespace {
 
-/// What is to be inverted goes on over all that its fields lead to: on_ranges(), which here knows
-/// the fields in a rehearsal, too.
-Transform on_device(Context& ctx, const HostTransform& host, bool to_be_inverted) {
+/// What is inverted onto other grids than its own goes on over all that its fields lead to:
+/// on_ranges(), which here knows the fields in a rehearsal, too.
+Transform on_device(Context& ctx, const HostTransform& host, bool on_ranges) {
   Transform transform;
   for (const auto& step : host.steps) {
     const auto* field = std::get_if<HostField>(&step);
@@ -68,7 +71,7 @@ Transform on_device(Context& ctx, const HostTransform& host, bool to_be_inverted
     }
     DisplacementField u(ctx, field->geometry, field->planes);
     const Geometry grid =
-        to_be_inverted ? grid_of_range(field->geometry, field->planes) : field->geometry;
+        on_ranges ? grid_of_range(field->geometry, field->planes) : field->geometry;
     transform.then(same_grid(grid, field->geometry) ? std::move(u) : resample(ctx, u, grid));
   }
   return transform;
@@ -81,6 +84,17 @@ void refuse_behind_affine(const std::string& sentence) {
 }
 
 }  // namespace
+
+void split_affines(HostTransform& transform) {
+  for (std::size_t i = 0; i < transform.steps.size(); ++i) {
+    auto* field = std::get_if<HostField>(&transform.steps[i]);
+    if (!field) continue;
+    std::optional<AffineSplit> split = split_affine(field->geometry, field->planes);
+    if (!split) continue;
+    field->planes = std::move(split->planes);
+    transform.steps.insert(transform.steps.begin() + std::ptrdiff_t(i) + 1, split->affine);
+  }
+}
 
 ListedTransform listed_transform(const std::string& text) {
   if (text.empty() || text.front() != '[' || text.back() != ']') return {text, false};
@@ -106,7 +120,7 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
   bids_spaces_of_chain(files, warnings);
   TransformContext context;
   if (images.reference) context.fixed = *images.reference;
-  if (images.image) context.moving = *images.image;
+  context.moving = images.image ? images.image : images.moving;
   for (std::size_t i = 0; i < chain.listed.size(); ++i) {
     const ListedTransform& one = chain.listed[i];
     const bool behind_affine = std::ranges::any_of(chain.transforms, has_affine);
@@ -121,6 +135,7 @@ HostChain read_chain(const std::vector<std::string>& files, const ChainImages& i
       throw;
     }
     check_values(one.path, chain.transforms.back());
+    if (one.inverse) split_affines(chain.transforms.back());
     for (const std::string& said : chain.transforms.back().warnings)
       warnings.push_back(naming_convert(one.path, said, taken));
   }
@@ -139,16 +154,27 @@ void warn_of_nothing_reached(const HostChain& chain, const Geometry& image, cons
                        "' comes to lie on the reference: is the chain listed in its order?");
 }
 
+void require_inverse(const std::string& path, const InverseTransform& inverse) {
+  constexpr double most_voxels = 1;
+  if (inverse.mean_residual_voxels <= most_voxels) return;
+  char voxels[32];
+  std::snprintf(voxels, sizeof voxels, "%.3g", inverse.mean_residual_voxels);
+  throw RegistrationError(
+      "'" + path + "' has no inverse: what was found misses by " + voxels +
+      " voxels on average; it folds (regtool measure --transform counts where)");
+}
+
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings) {
   Transform whole;
   for (std::size_t i = 0; i < chain.listed.size(); ++i) {
     const bool inverse = chain.listed[i].inverse;
-    const Transform one = on_device(ctx, chain.transforms[i], inverse || chain.to_be_inverted);
+    const Transform one = on_device(ctx, chain.transforms[i], inverse || chain.on_ranges);
     if (!inverse) {
       whole.then(one);
       continue;
     }
     const InverseTransform back = invert(ctx, one, interrupt_requested);
+    require_inverse(chain.listed[i].path, back);
     if (!one.is_affine()) {
       char sentence[160];
       std::snprintf(sentence, sizeof sentence,

@@ -13,6 +13,7 @@
 
 #include <freeflow/core/error.h>
 #include <freeflow/io/transforms/vector_spread.h>
+#include <freeflow/transform/affine_split.h>
 #include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
@@ -86,25 +87,6 @@ void for_each_vector(const HostField& field, F&& f) {
     for (int y = 0; y < n.y; ++y)
       for (int x = 0; x < n.x; ++x, ++u)
         f(Eigen::Vector3d(x, y, z), Eigen::Vector3d(u[0], u[count], u[2 * count]));
-}
-
-/// The affine map of the index that comes nearest to the field, in voxels. The axes of a grid do
-/// not depend on each other, so that each is fitted for itself.
-Eigen::Affine3d affine_of(const HostField& field) {
-  const Extent n = field.geometry.extent;
-  const Eigen::Vector3d middle = 0.5 * Eigen::Vector3d(n.x - 1, n.y - 1, n.z - 1);
-  Eigen::Vector3d sum = Eigen::Vector3d::Zero(), squares = Eigen::Vector3d::Zero();
-  Eigen::Matrix3d products = Eigen::Matrix3d::Zero();
-  for_each_vector(field, [&](const Eigen::Vector3d& index, const Eigen::Vector3d& u) {
-    const Eigen::Vector3d at = index - middle;
-    sum += u;
-    products += u * at.transpose();
-    squares += at.cwiseAbs2();
-  });
-  Eigen::Affine3d fit;
-  fit.linear() = products * squares.cwiseMax(1e-9).cwiseInverse().asDiagonal();
-  fit.translation() = sum / double(n.count()) - fit.linear() * middle;
-  return fit;
 }
 
 /// The largest of a field's vectors.
@@ -206,7 +188,7 @@ void check_values(const std::string& path, const HostTransform& transform) {
     const bool alike =
         largest > sides.norm() &&
         !spread_of(g.extent, field.planes, Eigen::Affine3d::Identity()).looks_like_positions();
-    if (alike) largest = largest_less_mm(field, affine_of(field));
+    if (alike) largest = largest_less_mm(field, affine_fit(g.extent, field.planes));
     require(largest <= sides.norm(),
             "'" + path + "' displaces by up to " + std::to_string(std::lround(largest)) +
                 " mm, more than its grid's diagonal of " +

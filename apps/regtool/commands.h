@@ -9,7 +9,7 @@
 
 #include <apps/regtool/chain_checks.h>
 #include <freeflow/core/context.h>
-#include <freeflow/transform/transform.h>
+#include <freeflow/transform/transform_operations.h>
 
 namespace freeflow::apps {
 
@@ -50,13 +50,14 @@ std::vector<std::string> transform_files(const std::vector<std::string>& listed)
 struct ChainImages {
   std::optional<Geometry> reference, image;
   std::string image_path;
+  std::optional<Geometry> moving = {};  ///< where no image is carried
 };
 
 /// The files that -t lists, of any format that says whose it is, as they are in host memory.
 struct HostChain {
   std::vector<ListedTransform> listed;
   std::vector<HostTransform> transforms;
-  bool to_be_inverted = false;           // the whole of it, on other grids than its own
+  bool on_ranges = false;                // all of it, to be inverted onto other grids than its own
   std::vector<Eigen::Vector3d> reached;  // where a sample of the reference's voxels comes to lie
 };
 
@@ -66,11 +67,17 @@ struct HostChain {
 HostChain read_chain(const std::vector<std::string>& files, const ChainImages& images,
                      std::vector<std::string>& warnings);
 
+/// split_affine() of each field: what is inverted needs it.
+void split_affines(HostTransform& transform);
+
 /// Where nothing of the image lies where the chain leads.
 void warn_of_nothing_reached(const HostChain& chain, const Geometry& image, const std::string& path,
                              std::vector<std::string>& warnings);
 
-/// The chain on a device, inverses made. Throws InvalidArgument, Cancelled.
+/// Throws RegistrationError where the residual of an inverse is a voxel on average: it is none.
+void require_inverse(const std::string& path, const InverseTransform& inverse);
+
+/// The chain on a device, inverses made. Throws InvalidArgument, Cancelled, RegistrationError.
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings);
 
 /// Both. `reference`: an image of the fixed space, or "" where there is none.

@@ -43,12 +43,13 @@ struct FieldCommand {
       options.add_options()("reference,r", po::value(&reference)->value_name("IMAGE"),
                             "the grid: the fixed image");
     else
-      options.add_options()("fixed", po::value(&reference)->value_name("IMAGE"),
-                            "the fixed image, on whose grid control points are evaluated; for "
-                            "splines alone")  //
+      options.add_options()(
+          "fixed", po::value(&reference)->value_name("IMAGE"),
+          "the fixed image: for splines, which are evaluated on its grid, and for "
+          "files that name no place, as FSL's")  //
           ("moving", po::value(&moving)->value_name("IMAGE"),
            "the moving image, on whose grid the inverse is written: needed where it begins with an "
-           "affine, wanted where the field leads beyond its own grid");
+           "affine and for FSL's files, wanted where the field leads beyond its own grid");
     if (std::string(argv[0]) == "jacobian")
       options.add_options()("log", po::bool_switch(&log), "its logarithm; NaN where it folds");
     add_run_options(options, run);
@@ -92,21 +93,26 @@ int regtool_compose(int argc, const char* const* argv) {
 
 namespace {
 
-/// That of the last field, unless an affine behind it leads to another space.
-Geometry grid_of_inverse(const std::string& file, const Transform& inverse, const Transform& of,
-                         const std::optional<Geometry>& moving) {
-  if (moving) return *moving;
-  require(inverse.first().matrix().isIdentity(1e-9),
-          "the inverse of '" + file +
-              "' begins where its affine ends, in the moving image's space; name that image with "
-              "--moving IMAGE");
-  return of.links().back().field->geometry();
+bool holds_field(const HostTransform& transform) {
+  return std::ranges::any_of(
+      transform.steps, [](const auto& step) { return std::holds_alternative<HostField>(step); });
 }
 
-bool holds_field(const HostChain& file) {
-  return std::ranges::any_of(file.transforms.front().steps, [](const auto& step) {
-    return std::holds_alternative<HostField>(step);
-  });
+/// Of a transform that holds a field: the moving image's, or the field's own where no affine behind
+/// it leads to another space.
+Geometry grid_of_inverse(const std::string& file, const HostTransform& of,
+                         const std::optional<Geometry>& moving) {
+  if (moving) return *moving;
+  const auto leads_on =
+      std::ranges::find_if(of.steps.rbegin(), of.steps.rend(), [](const auto& step) {
+        const auto* affine = std::get_if<Eigen::Affine3d>(&step);
+        return !affine || !affine->matrix().isIdentity(1e-9);
+      });
+  const auto* last = std::get_if<HostField>(&*leads_on);
+  require(last, "the inverse of '" + file +
+                    "' begins where its affine ends, in the moving image's space; name that image "
+                    "with --moving IMAGE");
+  return last->geometry;
 }
 
 /// The share of a field's grid that it takes beyond that grid, where an inverse on it has no place.
@@ -128,13 +134,13 @@ double share_that_leaves(const HostField& field) {
 }
 
 /// A deformation leads a rim beyond its grid, a shift or a scale that a field holds much more.
-void warn_of_what_leaves(const HostChain& file, std::vector<std::string>& warnings) {
-  for (const auto& step : file.transforms.front().steps)
+void warn_of_what_leaves(const std::string& path, const HostTransform& transform,
+                         std::vector<std::string>& warnings) {
+  for (const auto& step : transform.steps)
     if (const auto* field = std::get_if<HostField>(&step)) {
       const double share = share_that_leaves(*field);
       if (share > 0.25)
-        warnings.push_back("'" + file.listed.front().path + "' takes " +
-                           std::to_string(std::lround(100 * share)) +
+        warnings.push_back("'" + path + "' takes " + std::to_string(std::lround(100 * share)) +
                            " % of its grid beyond that grid, on which the inverse is written: name "
                            "the moving image with --moving");
     }
@@ -162,30 +168,34 @@ int regtool_invert(int argc, const char* const* argv) {
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   ChainImages images;
   if (!c.reference.empty()) images.reference = read_geometry(c.reference, c.warnings);
+  if (is_image_format(transform_files(c.transforms).front())) require_field_name(c.output);
+  if (!c.moving.empty()) images.moving = read_geometry(c.moving, c.warnings);
+  const std::optional<Geometry>& moving = images.moving;
   HostChain file = read_chain(c.transforms, images, c.warnings);
-  if (holds_field(file)) require_field_name(c.output);
-  std::optional<Geometry> moving;
-  if (!c.moving.empty()) moving = read_geometry(c.moving, c.warnings);
-  file.to_be_inverted = moving.has_value();
-  const auto whole_field = [&](Context& on, const Transform& inverse, const Transform& of) {
-    return compose(on, inverse, grid_of_inverse(c.transforms.front(), inverse, of, moving));
-  };
+  HostTransform& listed = file.transforms.front();
+  std::optional<Geometry> grid;
+  if (holds_field(listed)) {
+    require_field_name(c.output);
+    grid = grid_of_inverse(c.transforms.front(), listed, moving);
+    if (!moving) warn_of_what_leaves(c.transforms.front(), listed, c.warnings);
+    split_affines(listed);
+    file.on_ranges = moving.has_value();
+  }
   require_chain_memory(ctx, file, "inverting the transform", largest_field_bytes(file),
                        [&](Context& rehearsal, const Transform& of) {
-                         if (!of.is_affine())
-                           whole_field(rehearsal, invert(rehearsal, of).transform, of);
+                         if (grid) compose(rehearsal, invert(rehearsal, of).transform, *grid);
                        });
   const Transform one = to_transform(ctx, file, c.warnings);
   const InverseTransform inverse = invert(ctx, one, interrupt_requested);
-  if (one.is_affine()) {
-    require(!moving, "--moving names the grid of a field's inverse, and '" + c.transforms.front() +
-                         "' is an affine; leave it out");
+  if (!grid) {
+    require(!moving || images.reference, "--moving names the grid of a field's inverse, and '" +
+                                             c.transforms.front() + "' is an affine; leave it out");
     write_output(c.output, [&](const std::string& path) {
       write_affine(path, inverse.transform.first(), Eigen::Vector3d::Zero());
     });
   } else {
-    if (!moving) warn_of_what_leaves(file, c.warnings);
-    const DisplacementField field = whole_field(ctx, inverse.transform, one);
+    require_inverse(c.transforms.front(), inverse);
+    const DisplacementField field = compose(ctx, inverse.transform, *grid);
     write_output(c.output, [&](const std::string& path) { write_displacement(ctx, path, field); });
     std::printf("inverse residual: mean %.4f voxel, largest %.3f\n", inverse.mean_residual_voxels,
                 inverse.largest_residual_voxels);

@@ -214,6 +214,11 @@ PointTable read_table(const std::string& path, bool of_voxels) {
     Cells cells = split(line, table.separator);
     if (std::exchange(first, false) && are_names(cells)) {
       const auto named = columns(cells, of_voxels);
+      if (cells.size() == 1 && (bare(line) == "point" || bare(line) == "index"))
+        fail_reading(
+            path,
+            "it is elastix' list of points; make a table of it: awk 'NR > 2 {print $1 \",\" "
+            "$2 \",\" $3}' (of index, for --frame voxel)");
       if (!named)
         fail_reading(path, "line " + std::to_string(at) +
                                " is neither a point nor names of columns x, y and z");

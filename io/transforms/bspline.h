@@ -1,10 +1,13 @@
-// Private to io/transforms: the grids of B-spline coefficients of FNIRT and NiftyReg, evaluated.
+// Private to io/transforms: the grids of B-spline coefficients of FNIRT, NiftyReg and ITK,
+// evaluated.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <vector>
+
+#include <Eigen/Core>
 
 #include <freeflow/core/views.h>
 
@@ -61,6 +64,18 @@ inline SplineSum spline_sum(const std::vector<float>& planes, const Extent& exte
       }
     }
   return sum;
+}
+
+/// The displacement of ITK's cubic spline at an index of its lattice: none where a coefficient that
+/// reaches it is not in the lattice.
+inline Eigen::Vector3d itk_displacement(const std::vector<float>& planes, const Extent& lattice,
+                                        const Eigen::Vector3d& at) {
+  constexpr double rounding = 1e-6;
+  for (int axis = 0; axis < 3; ++axis)
+    if (at[axis] < 1 - rounding || at[axis] > lattice[axis] - 2 + rounding)
+      return Eigen::Vector3d::Zero();
+  const SplineSum sum = spline_sum(planes, lattice, 3, {at.x(), at.y(), at.z()});
+  return {sum.value[0], sum.value[1], sum.value[2]};
 }
 
 }  // namespace freeflow

@@ -154,12 +154,7 @@ struct Spline {
 
   /// Outside its domain it displaces nothing, as in ITK.
   Eigen::Vector3d map(const Eigen::Vector3d& point) const {
-    constexpr double rounding = 1e-6;
-    const Eigen::Vector3d at = to_lattice * point;
-    for (int axis = 0; axis < 3; ++axis)
-      if (at[axis] < 1 - rounding || at[axis] > lattice.extent[axis] - 2 + rounding) return point;
-    const SplineSum sum = spline_sum(mm, lattice.extent, 3, {at.x(), at.y(), at.z()});
-    return point + Eigen::Vector3d(sum.value[0], sum.value[1], sum.value[2]);
+    return point + itk_displacement(mm, lattice.extent, to_lattice * point);
   }
 };
 
@@ -168,6 +163,7 @@ using Step = std::variant<Eigen::Affine3d, Spline>;
 Step step_of(const Parameters& p, std::vector<std::string>& warnings) {
   const std::string kind = p.word("Transform", "");
   if (const auto linear = linear_of(p, kind)) return *linear;
+  if (kind.empty()) fail_reading(p.path(), "it lacks (Transform ...): its beginning was left out");
   if ((kind != "BSplineTransform" && kind != "RecursiveBSplineTransform") ||
       p.word("BSplineTransformSplineOrder", "3") != "3" ||
       p.word("UseCyclicTransform", "false") == "true")

@@ -12,20 +12,6 @@
 
 namespace freeflow {
 
-namespace {
-
-constexpr int order = 3;
-
-/// Whether ITK displaces there: where all coefficients that reach an index are in the lattice.
-bool in_domain(const Eigen::Vector3d& at, const Extent& lattice) {
-  constexpr double rounding = 1e-6;
-  for (int axis = 0; axis < 3; ++axis)
-    if (at[axis] < 1 - rounding || at[axis] > lattice[axis] - 2 + rounding) return false;
-  return true;
-}
-
-}  // namespace
-
 HostField field_of_spline(const std::string& path, const StoredTransform& spline,
                           const Geometry& grid, std::vector<std::string>& warnings) {
   const Geometry lattice = grid_of(path, spline, warnings);
@@ -33,10 +19,7 @@ HostField field_of_spline(const std::string& path, const StoredTransform& spline
   const Eigen::Affine3d to_lattice = lattice.world_to_index() * grid.index_to_world();
   const Eigen::Matrix3d to_voxels = grid.world_to_index().linear();
   return make_field(path, grid, warnings, [&](std::size_t, const Eigen::Vector3d& index) {
-    const Eigen::Vector3d at = to_lattice * index;
-    if (!in_domain(at, lattice.extent)) return Eigen::Vector3d::Zero().eval();
-    const SplineSum sum = spline_sum(mm, lattice.extent, order, {at.x(), at.y(), at.z()});
-    return (to_voxels * Eigen::Vector3d(sum.value[0], sum.value[1], sum.value[2])).eval();
+    return (to_voxels * itk_displacement(mm, lattice.extent, to_lattice * index)).eval();
   });
 }
 

@@ -5,9 +5,18 @@
 
 namespace freeflow {
 
+namespace {
+
+bool is_mrtrix_image(const std::string& path) {
+  return has_extension(path, ".mif") || has_extension(path, ".mif.gz") ||
+         has_extension(path, ".mih");
+}
+
+}  // namespace
+
 HostTransform read_mrtrix(const std::string& path, const TransformContext&) {
   size_of_readable_file(path);
-  if (has_extension(path, ".mif") || has_extension(path, ".mif.gz") || has_extension(path, ".mih"))
+  if (is_mrtrix_image(path))
     fail_reading(path, "MRtrix's own image format is not read; let mrconvert make a .nii.gz of it");
   HostTransform transform;
   if (!is_nifti(path)) {
@@ -29,6 +38,9 @@ HostTransform read_mrtrix(const std::string& path, const TransformContext&) {
 
 void write_mrtrix(const std::string& path, const HostTransform& transform,
                   const TransformContext& context) {
+  if (is_mrtrix_image(path))
+    fail_writing(path,
+                 "MRtrix's own image format is not written; write .nii.gz, which MRtrix reads");
   if (!is_nifti(path))
     return write_matrix_text(path, between_ras_and_lps(affine_to_write(path, transform)),
                              "# mrtrix_transform: written by FreeFlow\n");

@@ -138,7 +138,8 @@ std::optional<TransformFormat> detect(const std::string& path) {
   if (!is_text(head))
     return has_extension(path, ".mat") ? std::optional(TransformFormat::itk) : std::nullopt;
   if (head.starts_with("#Insight Transform File")) return TransformFormat::itk;
-  if (head.find("(Transform \"") != std::string::npos) return TransformFormat::elastix;
+  if (head.find("(Transform \"") != std::string::npos || head.starts_with("("))
+    return TransformFormat::elastix;
   if (has_extension(path, ".mat")) return TransformFormat::fsl;
   if (head.find("mrtrix") != std::string::npos || head.find("command_history") != std::string::npos)
     return TransformFormat::mrtrix;
@@ -153,6 +154,14 @@ std::string said_of_unread(const std::string& path) {
            ".h5 with 3D Slicer";
   if (head.find("<MRML") != std::string::npos)
     return "it is a scene of 3D Slicer, which is not read; save the transform itself there, as .h5";
+  if (head.starts_with("MNI Transform File"))
+    return "it is an .xfm of MINC, which is not read; let lta_convert --inmni make an .lta of it";
+  if (has_extension(path, ".mnc"))
+    return "MINC's images are not read; let mnc2nii make a .nii.gz of it";
+  if (has_extension(path, ".dat") && is_text(head))
+    return "it is no format that is read; of FreeSurfer's register.dat lta_convert --inreg makes "
+           "an "
+           ".lta";
   return "";
 }
 
@@ -168,7 +177,7 @@ HostTransform read_transform_file(const std::string& path, std::optional<Transfo
                                   const TransformContext& context) {
   const bool guessed = !format;
   if (guessed) format = detect(path);
-  if (!format)
+  if (!format || *format == TransformFormat::freesurfer)  // whose tools write some of them
     if (const std::string way_out = said_of_unread(path); !way_out.empty())
       fail_reading(path, way_out);
   if (!format)

@@ -118,8 +118,11 @@ class Call:
             raise
         finally:
             close()
-        dropped = [] if field is None else ["init gives a displacement, so there is no linear stage"]
-        said = inputs.warnings + dropped + said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
+        if field is None:
+            of_start = said_of_rotation(np.array(affine), np.array(forward.affine_part_lps))
+        else:
+            of_start = ["init gives a displacement, so there is no linear stage"]
+        said = inputs.warnings + of_start
         report["warnings"] = said + report["warnings"]
         warn(*report["warnings"])
         report["warnings"] = inputs.said + report["warnings"]  # which reading them has said

@@ -17,6 +17,7 @@
 #include <freeflow/python/native/report.h>
 #include <freeflow/python/native/transform.h>
 #include <freeflow/registration/levels/inverse.h>
+#include <freeflow/transform/affine_split.h>
 
 namespace nb = nanobind;
 
@@ -140,11 +141,20 @@ nb::tuple register_nonrigid(const SharedContext& context, PyPreparedImage& fixed
   RegistrationOptions o = registration_options(model, options);
   LevelOptions& levels = levels_of(o.model);
   levels.initial = affine_of(affine, "init");
-  if (!displacement.is_none())
-    levels.initial_displacement = nb::cast<const PyField&>(displacement).field.get();
+  const auto* given = displacement.is_none() ? nullptr : &nb::cast<const PyField&>(displacement);
+  DisplacementField deformation;
   std::size_t peak_bytes = 0;
   RegistrationResult result = observed(progress, [&](PyObserver& watch) {
     return counted(*context, peak_bytes, [&](Context& ctx) {
+      if (given) {
+        levels.initial_displacement = given->field.get();
+        const Geometry& grid = given->field->geometry();
+        if (const auto split = split_affine(grid, given->field->to_host(ctx), ctx.threads())) {
+          deformation = DisplacementField(ctx, grid, split->planes);
+          levels.initial_displacement = &deformation;
+          levels.initial = levels.initial * split->affine;
+        }
+      }
       return register_images(ctx, fixed.image, moving.image, o, &watch);
     });
   });

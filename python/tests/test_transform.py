@@ -433,3 +433,24 @@ def test_registration_starts_from_a_transform():
     assert np.abs(again.transform.displacement() - first.transform.displacement()).max() < 0.05
     linear = freeflow.register(fixed, moving, "affine", init=freeflow.Transform.affine(TURN))
     assert linear.transform.is_affine
+
+
+def test_a_field_that_holds_a_turn_is_inverted_and_started_from():
+    """As FNIRT's between images that are stored along other axes: the way of a whole transform, in one field."""
+    angle, centre = np.deg2rad(100), np.array([-5.0, -6, -10])
+    turn = np.eye(4)
+    turn[:3, :3] = [[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]]
+    turn[:3, 3] = centre - turn[:3, :3] @ centre
+    fixed, moving = freeflow.Image(brain(0), AFFINE), freeflow.Image(brain(0), turn @ AFFINE)
+    whole = freeflow.Transform.field(freeflow.Transform.affine(turn).displacement(fixed), AFFINE)
+    points = inner_points()
+    mapped = points @ turn[:3, :3].T + turn[:3, 3]
+    assert np.abs(whole.points(points) - mapped).max() < 1e-3
+    assert np.abs(whole.inverse().points(mapped) - points).max() < 1e-3
+    back = trilinear(whole.inverse().displacement(moving), voxels_of(mapped, turn @ AFFINE))
+    assert np.abs(mapped + back - points).max() < 1e-3
+    with pytest.warns(UserWarning, match="no linear stage"):
+        found = freeflow.register(fixed, moving, "ffd", init=whole, levels=1, iterations=2)
+    assert not [said for said in found.report["warnings"] if "degrees" in said]
+    assert np.abs(found.transform.affine_ras - turn).max() < 1e-3
+    assert np.abs(found.transform.points(points) - mapped).max() < 0.3

@@ -127,6 +127,30 @@ TEST_F(Ffdreg, TheInverseWarpedImageIsTheFixedOneThroughTheInverse) {
   EXPECT_GT(moved, 1);
 }
 
+/// A rigid start that was composed into a field is a rigid start.
+TEST_F(Ffdreg, AStartThatTurnsMayBeAField) {
+  const Eigen::Affine3d turn(Eigen::AngleAxisd(2, Eigen::Vector3d(1, 2, -1).normalized()));
+  write("turned.nii.gz", {36, 30, 22}, [&](const Eigen::Vector3d& p) {
+    return 50 * std::exp(-0.3 * head(turn.inverse() * p, 18));
+  });
+  write_affine((folder / "start.tfm").string(), turn, Eigen::Vector3d::Zero());
+  const std::string regtool = program_path("regtool");
+  ASSERT_EQ(run(regtool + " compose -r f.nii.gz -t start.tfm -o start.nii.gz").status, 0);
+  for (const std::string& program : {ffdreg, program_path("fluidreg")}) {
+    const std::string call = program + " -f f.nii.gz -m turned.nii.gz --start none --linear none" +
+                             " --levels 2 --iterations 10 -o ";
+    ASSERT_EQ(run(call + "a_ --init start.tfm").status, 0);
+    ASSERT_EQ(run(call + "b_ --init start.nii.gz").status, 0);
+    EXPECT_TRUE(read_affine((folder / "b_0GenericAffine.mat").string()).isApprox(turn, 1e-4));
+    const HostField expected = read_displacement((folder / "a_1InverseWarp.nii.gz").string()),
+                    found = read_displacement((folder / "b_1InverseWarp.nii.gz").string());
+    double sum = 0;
+    for (std::size_t i = 0; i < expected.planes.size(); ++i)
+      sum += std::abs(double(expected.planes[i]) - double(found.planes[i]));
+    EXPECT_LT(sum / double(expected.planes.size()), 0.02) << program << ", voxels";
+  }
+}
+
 TEST_F(Ffdreg, StartsWhereInitSays) {
   write("far.nii.gz", {36, 30, 22}, [](const Eigen::Vector3d& p) { return 50 - 5 * head(p, 18); },
         {300, -200, 100});

@@ -386,6 +386,9 @@ TEST_F(RegtoolPoints, SurfacesAndStreamlinesOfOthersAreNoTables) {
     expect_refusal(run(regtool + " points --direction fixed-to-moving -o out.csv -i " + name),
                    "it is no table of points; a surface goes in as .ply, .stl, .obj or .vtk");
   }
+  text("elastix.txt", "point\n2\n1 2 3\n4 5 6\n");
+  expect_refusal(run(regtool + " points --direction fixed-to-moving -o out.csv -i elastix.txt"),
+                 "it is elastix' list of points; make a table of it: awk 'NR > 2");
   std::ofstream(folder / "wide.csv", std::ios::binary) << "\xff\xfex\0,\0y\0"s;
   expect_refusal(run(regtool + " points --direction fixed-to-moving -o out.csv -i wide.csv"),
                  "it is text in UTF-16; save it as UTF-8");

@@ -1,6 +1,8 @@
 // What the programs say of other programs' transforms, in words that a user of theirs can act on.
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 
 #include <freeflow/io/field_file.h>
 #include <freeflow/io/image_file.h>
@@ -169,6 +171,47 @@ TEST_F(RegtoolTransforms, AWholeFieldIsInvertedWhereItLeads) {
   }
 }
 
+/// As FNIRT's between images that are stored along other axes.
+TEST_F(RegtoolTransforms, AFieldThatTurnsIsInvertedOrRefused) {
+  const Geometry grid = read_geometry(path("f.nii.gz"));
+  const Eigen::Affine3d turn =
+      Eigen::Translation3d(grid.center() + Eigen::Vector3d(3, 2, 1)) *
+      Eigen::AngleAxisd(EIGEN_PI / 2, Eigen::Vector3d(1, 0.3, 0.2).normalized()) *
+      Eigen::Translation3d(-grid.center());
+  write_affine(path("turn.mat"), turn, Eigen::Vector3d::Zero());
+  ASSERT_EQ(run(regtool + " compose -r f.nii.gz -t turn.mat -o turned.nii.gz").status, 0);
+  Geometry there = grid;
+  there.origin = turn * grid.origin;
+  there.direction = turn.linear() * grid.direction;
+  write_image(path("m.nii.gz"), there, std::vector<float>(grid.extent.count(), 1));
+  ASSERT_EQ(run(regtool + " invert -t turned.nii.gz --moving m.nii.gz -o back.nii.gz").status, 0);
+  const HostField back = read_displacement(path("back.nii.gz"));
+  const Eigen::Vector3d corner(1, 2, 3), to = there.index_to_world() * corner;
+  for (const std::string t : {"back.nii.gz", "[turned.nii.gz,1]"}) {
+    text("p.csv", std::to_string(to.x()) + "," + std::to_string(to.y()) + "," +
+                      std::to_string(to.z()) + "\n");
+    const Outcome o =
+        run(regtool + " points -i p.csv -o q.csv --direction fixed-to-moving -t " + t);
+    ASSERT_EQ(o.status, 0) << o.err;
+    Eigen::Vector3d q;
+    char comma;
+    std::ifstream(path("q.csv")) >> q.x() >> comma >> q.y() >> comma >> q.z();
+    EXPECT_LT((q - grid.index_to_world() * corner).norm(), 1e-3) << t;
+  }
+  // A field that folds all over has no inverse.
+  write_displacement(path("folds.nii.gz"), grid, field_planes(grid.extent, [](int x, int y, int z) {
+                       return Eigen::Vector3d((x % 2 ? 6 : -6), (y % 3 ? 5 : -5), z % 2 ? 4 : -4);
+                     }));
+  const Outcome folds = run(regtool + " invert -t folds.nii.gz -o no.nii.gz");
+  EXPECT_EQ(folds.status, 1);
+  EXPECT_NE(folds.err.find("'folds.nii.gz' has no inverse: what was found misses by "),
+            std::string::npos)
+      << folds.err;
+  EXPECT_FALSE(std::filesystem::exists(path("no.nii.gz")));
+  EXPECT_EQ(run(regtool + " apply -r f.nii.gz -i f.nii.gz -o no.nii.gz -t [folds.nii.gz,1]").status,
+            1);
+}
+
 TEST_F(RegtoolTransforms, WhatLiesBeyondAFieldIsSaid) {
   const Geometry grid = read_geometry(path("f.nii.gz"));
   write_displacement(path("u.nii.gz"), grid, field_planes(grid.extent, [](int x, int y, int z) {
@@ -320,8 +363,12 @@ TEST_F(ConvertIsNamed, ForWhatIsNoStart) {
 TEST_F(ConvertIsNamed, NotForWhatNoFormatReads) {
   text("scene.mrml", "<?xml version=\"1.0\"?>\n<MRML version=\"Slicer 5.6\">\n</MRML>\n");
   text("reg.dcm", std::string(128, '\0') + "DICM" + std::string(200, '\1'));
+  text("mni.xfm", "MNI Transform File\nTransform_Type = Linear;\nLinear_Transform =\n1 0 0 0;\n");
+  text("register.dat", "bert\n1\n1\n0.15\n1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\nround\n");
   const std::string linreg = program_path("linreg") + " -f f.nii.gz -m f.nii.gz -o out_ --init ";
   const std::pair<const char*, const char*> said[] = {
+      {"mni.xfm", "it is an .xfm of MINC, which is not read; let lta_convert --inmni make an .lta"},
+      {"register.dat", "of FreeSurfer's register.dat lta_convert --inreg makes an .lta"},
       {"scene.mrml", "it is a scene of 3D Slicer, which is not read; save the transform itself"},
       {"reg.dcm", "it is DICOM, which is not read; convert images with dcm2niix"}};
   for (const auto& [file, words] : said)
@@ -330,6 +377,27 @@ TEST_F(ConvertIsNamed, NotForWhatNoFormatReads) {
       expect_refusal(o, words);
       EXPECT_EQ(o.err.find("FORMAT"), std::string::npos) << o.err;
     }
+  for (const char* file : {"mni.xfm", "register.dat"})
+    expect_refusal(
+        run(regtool + " convert --from freesurfer --to itk -o x.tfm -t " + std::string(file)),
+        "lta_convert");
+  // elastix' own, of which the beginning was left out, is told what it lacks.
+  text("cut.txt", "(NumberOfParameters 12)\n");
+  expect_refusal(run(regtool + " info cut.txt"), "it lacks (Transform");
+  expect_refusal(run(regtool + " convert --to mrtrix -o w.mif -t a.mat"),
+                 "MRtrix's own image format is not written; write .nii.gz");
+}
+
+/// FNIRT's fields count from corners of both images.
+TEST_F(ConvertIsNamed, NotWhereAnInverseHasBothImages) {
+  const Outcome o =
+      run(regtool + " invert -t fnirt.nii.gz --fixed f.nii.gz --moving f.nii.gz -o back.nii.gz");
+  EXPECT_EQ(o.status, 0) << o.err;
+  ASSERT_EQ(run(regtool + " invert -t u.nii.gz --moving f.nii.gz -o expected.nii.gz").status, 0);
+  const HostField back = read_displacement(path("back.nii.gz")),
+                  expected = read_displacement(path("expected.nii.gz"));
+  for (std::size_t i = 0; i < back.planes.size(); ++i)
+    ASSERT_NEAR(back.planes[i], expected.planes[i], 1e-3);
 }
 
 TEST_F(ConvertIsNamed, ComposeIsForAStartThatDisplacesLast) {

@@ -1,6 +1,8 @@
 // The way back through chains of affines and fields, by points and as a transform, on every device.
 #include <freeflow/transform/transform_operations.h>
 
+#include <freeflow/transform/affine_split.h>
+
 #include "support/tolerances.h"
 #include "transform/chains.h"
 
@@ -117,23 +119,27 @@ TEST_P(TransformInverses, OnItsRangesAChainMapsAsBefore) {
 
 TEST_P(TransformInverses, AnInverseOnTheRangeReachesWhereTheFieldLeads) {
   const Geometry grid = oblique_geometry({24, 22, 20}, {1.5, 1.2, 2});
-  Transform t(affine(12, {2, -3, 1}));
-  t.then(DisplacementField(ctx, grid,
-                           field_planes(grid.extent, [&](int x, int y, int z) -> Eigen::Vector3d {
-                             return Eigen::Vector3d(9.3, -5.2, 0.4) + wave(x, y, z, 0.5);
-                           })));
-  const Transform ranging = on_ranges(ctx, t);
-  const Extent n = ranging.links()[0].field->extent();
-  EXPECT_GE(n.x, 24 + 9);
-  EXPECT_GE(n.y, 22 + 5);
-  EXPECT_LE(n.count(), std::size_t(36 * 30 * 22));
-  const InverseTransform inverse = invert(ctx, ranging);
-  std::vector<Eigen::Vector3d> points;
-  for (const Eigen::Vector3d& p : points_of(grid)) points.push_back(t.first().inverse() * p);
-  const std::vector<Eigen::Vector3d> back =
-      map_points(ctx, inverse.transform, map_points(ctx, t, points));
-  for (std::size_t i = 0; i < points.size(); ++i)
-    ASSERT_LT((back[i] - points[i]).norm(), 0.05) << "point " << i;
+  // The longer shift is an affine that the field holds, behind which little leaves the grid.
+  for (const Eigen::Vector3d& shift :
+       {Eigen::Vector3d(2.3, -1.6, 0.4), Eigen::Vector3d(9.3, -5.2, 0.4)}) {
+    Transform t(affine(12, {2, -3, 1}));
+    t.then(DisplacementField(ctx, grid, field_planes(grid.extent, [&](int x, int y, int z) {
+                               return Eigen::Vector3d(shift + wave(x, y, z, 0.5));
+                             })));
+    const Transform ranging = on_ranges(ctx, t);
+    const Extent n = ranging.links()[0].field->extent();
+    const bool grown = shift.x() < 5;
+    EXPECT_GE(n.x, grown ? 24 + 2 : 24);
+    EXPECT_GE(n.y, grown ? 22 + 1 : 22);
+    EXPECT_LE(n.count(), std::size_t(grown ? 30 * 27 * 22 : 26 * 24 * 22));
+    const InverseTransform inverse = invert(ctx, ranging);
+    std::vector<Eigen::Vector3d> points;
+    for (const Eigen::Vector3d& p : points_of(grid)) points.push_back(t.first().inverse() * p);
+    const std::vector<Eigen::Vector3d> back =
+        map_points(ctx, inverse.transform, map_points(ctx, t, points));
+    for (std::size_t i = 0; i < points.size(); ++i)
+      ASSERT_LT((back[i] - points[i]).norm(), 0.05) << shift.x() << ", point " << i;
+  }
   std::vector<float> far(3 * grid.extent.count());
   far[5] = 3e9F;
   EXPECT_THROW(grid_of_range(grid, far), InvalidArgument);
@@ -178,6 +184,68 @@ TEST_P(TransformInverses, TheInverseOfAChainUndoesIt) {
   double sum = 0;
   for (std::size_t i = 0; i < points.size(); ++i) sum += (there_and_back[i] - points[i]).norm();
   EXPECT_LT(sum / double(points.size()), 0.1);
+}
+
+/// As FNIRT's fields between images that are stored along other axes, and as a rigid start that was
+/// composed with a deformation: the field of a whole transform, turned by anything and mirrored.
+TEST_P(TransformInverses, AFieldThatHoldsAnAffineComesBack) {
+  const Geometry grid = centred(oblique_geometry({26, 24, 22}, {1.5, 1.6, 1.7}));
+  const auto about_centre = [&](const Eigen::Affine3d& linear) {
+    return Eigen::Translation3d(grid.center()) * linear * Eigen::Translation3d(-grid.center());
+  };
+  const Eigen::Vector3d axis = Eigen::Vector3d(1, 0.3, 0.2).normalized();
+  for (const double degrees : {45.0, 90.0, 180.0})
+    for (const double scale : {1.0, -1.0, 0.3}) {
+      const Eigen::Affine3d after =
+          about_centre(Eigen::AngleAxisd(degrees * EIGEN_PI / 180, axis) *
+                       Eigen::Affine3d(Eigen::Scaling(scale, std::abs(scale), std::abs(scale))));
+      Transform parts;
+      parts.then(waves(grid, 1.2)).then(after);
+      Transform whole;
+      whole.then(compose(ctx, parts, grid));
+      const std::vector<Eigen::Vector3d> points = points_of(grid),
+                                         mapped = map_points(ctx, whole, points);
+      const MappedBack back = map_points_back(ctx, whole, mapped);
+      EXPECT_EQ(back.unsolved_points, 0u) << degrees << " degrees, scaled by " << scale;
+      const InverseTransform inverse = invert(ctx, whole);
+      EXPECT_LT(inverse.mean_residual_voxels, inverse_mean_voxels);
+      const std::vector<Eigen::Vector3d> inverted = map_points(ctx, inverse.transform, mapped);
+      double sum = 0;
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        ASSERT_LT((back.points[i] - points[i]).norm(), 1e-4) << degrees << " degrees, " << scale;
+        sum += (inverted[i] - points[i]).norm();
+      }
+      EXPECT_LT(sum / double(points.size()), 0.1) << degrees << " degrees, scaled by " << scale;
+    }
+}
+
+TEST_P(TransformInverses, AFieldAndTheAffineItHoldsAreWhatItWas) {
+  const Geometry grid = centred(oblique_geometry({20, 1, 22}, {1.5, 1.6, 1.7}));
+  const Eigen::Affine3d turn = affine(70, {4, -3, 2});
+  Transform parts;
+  parts.then(waves(grid, 0.8)).then(turn);
+  Transform whole(affine(5, {1, 1, 1}));
+  whole.then(compose(ctx, parts, grid)).then(affine(-8, {0, 1, 2}));
+  const Transform apart = split_affines(ctx, whole);
+  ASSERT_EQ(apart.links().size(), 1u);
+  double most = 0;
+  for (const float v : apart.links()[0].field->to_host(ctx))
+    most = std::max<double>(most, std::abs(v));
+  EXPECT_LT(most, 3) << "voxels: the deformation alone";
+  std::vector<Eigen::Vector3d> points;
+  const Eigen::Affine3d onto = whole.first().inverse() * grid.index_to_world();
+  for (const double x : {0.0, 3.7, 19.0})
+    for (const double z : {0.2, 11.5}) points.push_back(onto * Eigen::Vector3d(x, 0, z));
+  const std::vector<Eigen::Vector3d> expected = map_points(ctx, whole, points),
+                                     mapped = map_points(ctx, apart, points);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    EXPECT_LT((mapped[i] - expected[i]).norm(), 1e-4) << i;
+  Transform deformation;
+  deformation.then(waves(grid, 0.8));
+  EXPECT_EQ(split_affines(ctx, deformation).links()[0].field, deformation.links()[0].field)
+      << "a field that holds none is left as it is";
+  const std::vector<float> planes = whole.links()[0].field->to_host(ctx);
+  EXPECT_EQ(split_affine(grid, planes, 1)->planes, split_affine(grid, planes, 3)->planes);
 }
 
 TEST_P(TransformInverses, TheResidualOfAnInverseIsThatOfItsWorstField) {

@@ -71,6 +71,7 @@ CALLS = [
              ("--iterations x", "200x100x50"), ("--iterations=-1", "200x100x50"), ("--iterations 1x2", "per level"),
              ("--linear some", "--linear 'some'"), ("--start far", "--start 'far'"), ("--spacing -3mm", "10mm"), ("--spacing 3cm", "10mm"),
              ("--spacing 0", "10mm"), ("--spacing 1e30mm", "spacing"), ("--spacing nan", "spacing"), ("--bending x", "'--bending'"),
+             ("--spacing 5", "--spacing '5' lacks its unit"), ("--spacing 5 vox", "a word stands where an option should"),
              ("--bending=-1", "--bending must lie between 0 and 1e9"), ("--bending inf", "--bending must lie between 0 and 1e9"),
              ("--bending nan", "--bending"), ("--log-jacobian=-1", "--log-jacobian"), ("--log-jacobian nan", "--log-jacobian"),
              ("--optimizer adam", "lbfgs"), ("--dof 6", "dof"), ("--bendin 1", "bendin")),
