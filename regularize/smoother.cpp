@@ -257,11 +257,8 @@ GaussianFilter::GaussianFilter(Context& ctx, Extent extent, const Eigen::Vector3
   for (int a = 0; a < 3; ++a) {
     Axis& axis = axes_[a];
     axis.sigma = sigma_voxels[a];
-    axis.recursive =
-        axis.sigma > 0 && (smoother == Smoother::recursive ||
-                           (smoother == Smoother::automatic && axis.sigma > largest_automatic));
-    require(!axis.recursive || axis.sigma >= smallest_recursive,
-            "the recursive Gaussian needs a sigma of at least 0.5 voxels; take the separable one");
+    axis.recursive = (smoother == Smoother::recursive && axis.sigma >= smallest_recursive) ||
+                     (smoother == Smoother::automatic && axis.sigma > largest_automatic);
     require(
         axis.recursive || axis.sigma <= largest_separable,
         "the separable Gaussian and fft take a sigma of at most 64 voxels; take the recursive one");

@@ -28,7 +28,7 @@ namespace freeflow {
 
 enum class Smoother {
   automatic,  ///< per axis: separable up to a sigma of 4 voxels, recursive above
-  recursive,
+  recursive,  ///< on axes of a sigma of half a voxel at least, separable on others
   separable,
   fft
 };
@@ -46,8 +46,7 @@ class GaussianFilter {
  public:
   /// For volumes of one extent, sigma per axis in voxels (0: the axis stays as it is). Allocates
   /// the weights; fft: also a padded copy of a field and the transforms' scratch.
-  /// Throws InvalidArgument where sigma is negative, not finite, below 0.5 for recursive or above
-  /// 64 for separable and fft.
+  /// Throws InvalidArgument where sigma is negative, not finite or above 64 for separable and fft.
   GaussianFilter(Context& ctx, Extent extent, const Eigen::Vector3d& sigma_voxels,
                  Smoother smoother = Smoother::automatic);
   ~GaussianFilter();

@@ -69,7 +69,8 @@ std::vector<SimilarityTerm> SimilarityChoice::terms(bool finest) const {
 
 SimilarityChoice SimilarityChoice::of_level(int above_finest) const {
   SimilarityChoice choice = *this;
-  if (!factory) choice.sum = terms(above_finest == 0);
+  const bool one = sum.empty() && kind != SimilarityKind::automatic;
+  if (!factory && !one) choice.sum = terms(above_finest == 0);
   return choice;
 }
 
@@ -108,6 +109,7 @@ void SimilarityChoice::validate() const {
           "SimilarityChoice::sampling: cubic sampling is of nmi and mi; the other measures sample "
           "linear");
   make_similarity(*this);
+  make_similarity(of_level(1));  // automatic has one measure more there
 }
 
 namespace {

@@ -26,7 +26,10 @@ Eigen::Vector3d blur_to_match(const PointMap& fixed_to_moving) {
 
 namespace {
 
-Volume<float> smoothed(Context& ctx, const Volume<float>& image, const Eigen::Vector3d& sigma) {
+/// A slab is blurred no farther than across itself: of a wider window too little would lie on it.
+Volume<float> smoothed(Context& ctx, const Volume<float>& image, const Eigen::Vector3d& wanted) {
+  const Extent n = image.extent();
+  const Eigen::Vector3d sigma = wanted.cwiseMin(Eigen::Vector3d(n.x, n.y, n.z));
   // Plus nothing, which is NaN where the image is.
   return linear_combination(ctx, 1, gaussian(ctx, image, sigma), 0, image);
 }

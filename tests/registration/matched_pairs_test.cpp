@@ -58,6 +58,22 @@ TEST(MatchedPairs, LengthsAreThoseAlongTheFixedImagesAxes) {
 class MatchedImages : public OnDevice {};
 FREEFLOW_ON_EVERY_DEVICE(MatchedImages);
 
+/// Of three slices of 1 mm beside one of 20 mm, every voxel is compared.
+TEST_P(MatchedImages, AThinSlabKeepsItsVoxels) {
+  for (const int slices : {1, 2, 3}) {
+    const Geometry thin = grid({12, 10, slices}, {1, 1, 1}), coarse = grid({12, 10, 4}, {1, 1, 20});
+    std::vector<float> values(thin.extent.count());
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = 5 + std::sin(0.1f * float(i));
+    const Volume<float> fixed(ctx, thin, values), moving(ctx, coarse);
+    const PointMap across = map_between(thin, coarse);
+    const MatchedPairs matched(ctx, {{fixed, moving, across}}, across);
+    for (const float v : matched.pairs()[0].fixed.to_host(ctx)) {
+      ASSERT_GE(v, 4) << slices;
+      ASSERT_LE(v, 6) << slices;
+    }
+  }
+}
+
 TEST_P(MatchedImages, ImagesAreSmoothedAndWhatHasNoValueKeepsNone) {
   const Geometry fine = grid({24, 20, 16}, {1, 1, 1}), coarse = grid({8, 20, 16}, {3, 1, 1});
   std::vector<float> values(fine.extent.count());

@@ -275,6 +275,25 @@ TEST_P(Images, AnInverseThatIsAddedLaterHasTheSameBits) {
   EXPECT_THROW(add_inverse(ctx, nothing, true), InvalidArgument) << "no velocity";
 }
 
+/// Small images leave levels out, which is no change of what one measure compares by.
+TEST_P(Images, ASmallImageIsRegisteredByTheMeasureThatWasAskedFor) {
+  const Phantom p = turned_phantom();
+  const Volume<float> f(ctx, p.fixed, p.f), m(ctx, p.moving, p.m);
+  DemonsOptions demons;
+  demons.similarity.kind = SimilarityKind::ssd;
+  ASSERT_GT(first_trusted_level(p.fixed, demons.levels), 0);
+  RegistrationOptions o{demons, std::nullopt};
+  o.start = StartKind::none;
+  for (const float u : register_images(ctx, f, f, o).displacement.to_host(ctx))
+    ASSERT_NEAR(u, 0, 1e-4) << "voxels, of an image and itself: an update of demons is 0 there";
+  FfdOptions ffd;
+  ffd.iterations = {2};
+  ffd.similarity.kind = SimilarityKind::nmi;
+  ffd.similarity.sampling = Interpolation::cubic;
+  o.model = ffd;
+  EXPECT_NO_THROW(register_images(ctx, f, m, o));
+}
+
 TEST_P(Images, TheWholePipelineStaysWithinItsPrediction) {
   const Phantom p = turned_phantom();
   for (const bool masked : {false, true}) {
@@ -309,6 +328,30 @@ TEST_P(Images, ALinearRunStaysWithinItsPrediction) {
       EXPECT_LE(fresh.statistics().peak_bytes,
                 predict_bytes(fresh, {p.fixed, p.moving, false, false, {}}, o))
           << int(kind);
+    }
+}
+
+/// One mask that leaves a small part is looked at by the whole images first.
+TEST_P(Images, ALinearRunOfOneMaskStaysWithinItsPrediction) {
+  const Phantom p = turned_phantom();
+  for (const bool of_fixed : {true, false})
+    for (const double radius : {5.0, 9.0, 14.0, 100.0}) {
+      Context fresh(GetParam());
+      const Geometry& grid = of_fixed ? p.fixed : p.moving;
+      Volume<float> mask = sample_world(fresh, grid, [&](const Eigen::Vector3d& x) {
+        return (x - grid.center()).norm() < radius ? 1.0 : 0.0;
+      });
+      LinearOptions o;
+      o.iterations = {2};
+      {
+        const Volume<float> f(fresh, p.fixed, p.f), m(fresh, p.moving, p.m);
+        const Masks masks{of_fixed ? &mask : nullptr, of_fixed ? nullptr : &mask};
+        register_linear(fresh, f, m, o, masks);
+      }
+      RegistrationInputs inputs{p.fixed, p.moving, of_fixed, !of_fixed, {}};
+      inputs.images_kept = true;
+      EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, inputs, o))
+          << of_fixed << " of radius " << radius;
     }
 }
 
