@@ -124,6 +124,7 @@ FieldQuality field_quality(Context& ctx, const DisplacementField& u, const Volum
 InverseQuality inverse_quality(Context& ctx, const DisplacementField& u, const DisplacementField& v,
                                int margin, const Volume<float>* mask) {
   v.geometry().validate("its inverse");
+  require(margin >= 0, "the margin of an inverse's residual must not be negative");
   const std::vector<float> counts = on_grid_of(ctx, u, mask);
   const HostPlanes forth(ctx, u), back(ctx, v);
   const Extent n = u.extent(), inner{n.x - 2 * margin, n.y - 2 * margin, n.z - 2 * margin};

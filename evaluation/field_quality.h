@@ -47,8 +47,9 @@ struct InverseQuality {
 /// How well v undoes u, each on a grid of its own, at the voxels of u's grid that lie `margin` or
 /// more from its border and where `mask`, on that grid, is above 0.5. v is linear between its
 /// voxels and goes on beyond its grid with its border's values. Throws InvalidArgument where it is
-/// empty and when the mask does not share u's grid. (inverse_residual, deform/field_operations.h,
-/// wants one grid, counts the voxels that stay on it, and also runs on the GPU.)
+/// empty, for a negative margin and when the mask does not share u's grid. (inverse_residual,
+/// deform/field_operations.h, wants one grid, counts the voxels that stay on it, and also runs on
+/// the GPU.)
 InverseQuality inverse_quality(Context& ctx, const DisplacementField& u, const DisplacementField& v,
                                int margin = 4, const Volume<float>* mask = nullptr);
 

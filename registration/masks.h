@@ -5,8 +5,8 @@
 
 namespace freeflow {
 
-/// Images whose voxels above 0.5 count; null or empty: everywhere. They must outlive the
-/// registration.
+/// Images whose voxels above 0.5 count, above half of their largest value where none is; null or
+/// empty: everywhere. They must outlive the registration.
 struct Masks {
   const Volume<float>* fixed = nullptr;   ///< on the fixed image's grid
   const Volume<float>* moving = nullptr;  ///< on the moving image's grid

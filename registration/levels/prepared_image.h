@@ -20,7 +20,8 @@ namespace freeflow {
 
 class PreparedImage {
  public:
-  /// Takes an image and its mask (on the same grid; voxels above 0.5 count; empty: everywhere).
+  /// Takes an image and its mask (on the same grid; voxels above 0.5 count, above half of the
+  /// mask's largest value where none is; empty: everywhere).
   /// Give image.lend() to keep the image with the caller, who then must keep it alive and as it is.
   /// Throws InvalidArgument for an unusable geometry or another grid, naming `what`.
   explicit PreparedImage(Volume<float> image, Volume<float> mask = {},

@@ -29,7 +29,8 @@ enum class CandidateRank {
 
 constexpr double far_turned = 45;  ///< degrees from the start: a header's pose is seldom wrong
 
-/// Angle between the rotations of two transforms, degrees.
+/// Angle between the rotations of two transforms, degrees; nearly so where they scale or shear
+/// differently.
 double angle_between(const Eigen::Affine3d& a, const Eigen::Affine3d& b);
 
 /// Whether they lie both within `degrees` and within near_mm (of where `center` goes).

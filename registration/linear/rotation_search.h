@@ -31,8 +31,8 @@ std::vector<LinearCandidate> search_rotations(Context& ctx, const SearchSetting&
 std::vector<LinearCandidate> search_flirt(Context& ctx, const SearchSetting& setting,
                                           const Eigen::Affine3d& start, bool rigid, int wanted);
 
-/// Stage 2: the candidates and their ten neighbours (9 degrees, scales 0.8, 0.9, 1.1, 1.2) scored
-/// in one launch; the best as many.
+/// Stage 2: the candidates and their ten neighbours (9 degrees, scales 1.1, 1.2 and one by
+/// these) scored in one launch; the best as many.
 std::vector<LinearCandidate> perturb_flirt(Context& ctx, const SearchSetting& setting, int level,
                                            const std::vector<LinearCandidate>& candidates,
                                            bool rigid);

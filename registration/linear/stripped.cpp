@@ -30,10 +30,10 @@ struct Content {
   double share, volume;
 };
 
-Content content_of(const ImageOnHost& image) {
+Content content_of(const Context& ctx, const ImageOnHost& image) {
   const float background = corner_value(image).value_or(no_value);
   std::int64_t held = 0;
-#pragma omp parallel for schedule(static) reduction(+ : held)
+#pragma omp parallel for schedule(static) num_threads(ctx.threads()) reduction(+ : held)
   for (std::int64_t i = 0; i < std::int64_t(image.voxels.size()); ++i)
     held += is_content(image.voxels[std::size_t(i)], background);
   return {double(held) / double(image.voxels.size()), double(held) * image.grid.spacing.prod()};
@@ -68,13 +68,14 @@ struct Candidate {
   bool is_part;   ///< of an object, a slab say: more than one side of the grid cuts it
 };
 
-std::optional<Candidate> candidate(const ImageOnHost& image, const ImageOnHost& other) {
+std::optional<Candidate> candidate(const Context& ctx, const ImageOnHost& image,
+                                   const ImageOnHost& other) {
   constexpr double most_of_grid = 2.0 / 3;
   const std::optional<float> background = corner_value(image);
   if (!background) return std::nullopt;
-  const Content content = content_of(image);
+  const Content content = content_of(ctx, image);
   if (content.share == 0 || content.share >= most_of_grid ||
-      content_of(other).volume <= stripped_volume_ratio * content.volume)
+      content_of(ctx, other).volume <= stripped_volume_ratio * content.volume)
     return std::nullopt;
   const bool is_part = sides_that_cut(image, *background, content.volume) > 1;
   return Candidate{*background, content.volume, is_part};
@@ -303,7 +304,7 @@ std::optional<float> corner_value(const ImageOnHost& image, std::optional<float>
 
 std::vector<std::uint8_t> stripped_object(Context& ctx, const ImageOnHost& image,
                                           const ImageOnHost& other) {
-  const std::optional<Candidate> found = candidate(image, other);
+  const std::optional<Candidate> found = candidate(ctx, image, other);
   if (!found) return {};
   try {
     const InOrder one(ctx, image), two(ctx, other);

@@ -108,6 +108,7 @@ TEST(FieldQuality, TakesThinGridsAndRefusesNumbersThatAreNone) {
   EXPECT_EQ(q.inner_voxels, 0u);
   EXPECT_TRUE(std::isnan(q.corner_jacobian_min));
   EXPECT_TRUE(std::isnan(inverse_quality(cpu, u, u).mean_voxels)) << "nothing lies inside";
+  EXPECT_THROW(inverse_quality(cpu, u, u, -1), InvalidArgument);
   EXPECT_TRUE(std::isnan(inverse_quality(cpu, DisplacementField(), u).mean_voxels));
   EXPECT_THROW(inverse_quality(cpu,
                                field(cpu, plain_geometry({9, 9, 9}),
