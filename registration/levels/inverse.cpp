@@ -24,7 +24,10 @@ StorageOrder way_back(const StorageOrder& order) {
 /// exp(-v), unless exp(v) had to be unfolded.
 Inverse inverse_of(Context& ctx, const RegistrationResult& result, bool symmetric,
                    const StopRequest& stop) {
-  if (!symmetric || result.unfolding.rounds > 0) return invert(ctx, result.displacement, {}, stop);
+  // The velocity of an image's content() ends with it.
+  if (!symmetric || result.unfolding.rounds > 0 ||
+      !same_grid(result.velocity.geometry(), result.displacement.geometry()))
+    return invert(ctx, result.displacement, {}, stop);
   Inverse inverse{exponential(ctx, result.velocity, exponential_squarings, -1), {}};
   inverse.residual = inverse_residual(ctx, result.displacement, inverse.field);
   return inverse;

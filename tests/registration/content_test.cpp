@@ -10,6 +10,7 @@
 
 #include "support/devices.h"
 #include "support/registrations.h"
+#include "support/tolerances.h"
 
 namespace freeflow {
 namespace {
@@ -273,6 +274,14 @@ TEST_P(Content, WhatNeedsTheWholeGridHasIt) {
   EXPECT_EQ(worked_on(demons), large.grid.extent) << "the velocity is a result here, too";
   demons.kind = DemonsKind::esm;
   EXPECT_NE(worked_on(demons), large.grid.extent);
+
+  // A caller's own choice of the content for a velocity: the inverse is one of the whole grid.
+  flow.initial_velocity = nullptr;
+  flow.with_inverse = true;
+  PreparedImage moving(Volume<float>(ctx, p.moving, p.m));
+  const RegistrationResult r = register_flow(ctx, image.content(ctx), moving, flow);
+  EXPECT_EQ(r.inverse->field.extent(), r.displacement.extent());
+  EXPECT_LT(r.inverse->residual.mean_voxels, inverse_mean_voxels);
 }
 
 }  // namespace
