@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <freeflow/deform/host_planes.h>
 #include <freeflow/deform/host_sampling.h>
 #include <freeflow/evaluation/corner_jacobian.h>
 #include <freeflow/evaluation/statistics.h>
@@ -15,17 +16,12 @@ using Field = FieldView<const float>;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-struct HostPlanes {
-  std::vector<float> planes;
-  Extent extent;
-
-  HostPlanes(Context& ctx, const DisplacementField& u)
-      : planes(u.to_host(ctx)), extent(u.extent()) {
-    require(std::all_of(planes.begin(), planes.end(), [](float v) { return std::isfinite(v); }),
-            "the displacement field holds a number that is not finite");
-  }
-  Field view() const { return {planes.data(), extent}; }
-};
+HostPlanes finite_planes(Context& ctx, const DisplacementField& u) {
+  HostPlanes planes(ctx, u);
+  require(std::ranges::all_of(planes.planes(), [](float v) { return std::isfinite(v); }),
+          "the displacement field holds a number that is not finite");
+  return planes;
+}
 
 Eigen::Vector3d vector_at(const Field& u, int x, int y, int z) {
   return vector_on_host(u, u.extent.offset(x, y, z));
@@ -98,7 +94,7 @@ Part part_of_slice(const Field& u, const Eigen::Vector3d& spacing, const std::ve
 
 FieldQuality field_quality(Context& ctx, const DisplacementField& u, const Volume<float>* mask) {
   const std::vector<float> counts = on_grid_of(ctx, u, mask);
-  const HostPlanes planes(ctx, u);
+  const HostPlanes planes = finite_planes(ctx, u);
   std::vector<Part> parts(std::size_t(u.extent().z));
 #pragma omp parallel for schedule(dynamic) num_threads(ctx.threads())
   for (int z = 0; z < u.extent().z; ++z)
@@ -126,7 +122,7 @@ InverseQuality inverse_quality(Context& ctx, const DisplacementField& u, const D
   v.geometry().validate("its inverse");
   require(margin >= 0, "the margin of an inverse's residual must not be negative");
   const std::vector<float> counts = on_grid_of(ctx, u, mask);
-  const HostPlanes forth(ctx, u), back(ctx, v);
+  const HostPlanes forth = finite_planes(ctx, u), back = finite_planes(ctx, v);
   const Extent n = u.extent(), inner{n.x - 2 * margin, n.y - 2 * margin, n.z - 2 * margin};
   InverseQuality q;
   if (inner.x <= 0 || inner.y <= 0 || inner.z <= 0) return q;

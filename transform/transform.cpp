@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include <freeflow/deform/host_planes.h>
 #include <freeflow/deform/host_sampling.h>
 #include <freeflow/transform/affine_split.h>
 
@@ -46,17 +47,21 @@ class HostChain {
     for (const Transform::Link& link : transform.links()) {
       const Geometry& g = link.field->geometry();
       fields_.push_back(
-          {link.field->to_host(ctx), g.extent, g.world_to_index(), g.index_to_world(), link.after});
-      Field& field = fields_.back();
-      const Eigen::Affine3d fit = affine_fit(g.extent, field.planes, ctx.threads());
-      if (!freeflow::holds_affine(g, fit)) continue;
+          {HostPlanes(ctx, *link.field), g, g.world_to_index(), g.index_to_world(), link.after});
+    }
+  }
+
+  /// Finds the affines that the fields hold.
+  void find_affines(int threads) {
+    for (Field& field : fields_) {
+      const Eigen::Affine3d fit = affine_fit(field.grid.extent, field.planes.planes(), threads);
+      if (!freeflow::holds_affine(field.grid, fit)) continue;
       holds_affine_ = true;
       field.slope = fit.linear();
       field.affine.translate(fit.translation());
       field.affine.linear() += fit.linear();
     }
   }
-
   /// Whether one of its fields does.
   bool holds_affine() const { return holds_affine_; }
 
@@ -93,7 +98,7 @@ class HostChain {
       const bool holds = f.holds(index);
       led.held = led.held && holds;
       if (holds || (beyond == Beyond::as_its_border && index.allFinite())) {
-        const HostCell cell(f.extent, index);
+        const HostCell cell(f.grid.extent, index);
         const Eigen::Vector3d past = f.past(index);
         led.point += f.to_world.linear() * (sample_on_host(f.view(), cell) + f.slope * past);
         Eigen::Matrix3d gradient = gradient_on_host(f.view(), cell);
@@ -109,23 +114,24 @@ class HostChain {
 
  private:
   struct Field {
-    std::vector<float> planes;
-    Extent extent;
+    HostPlanes planes;
+    Geometry grid;
     Eigen::Affine3d to_index, to_world, after;
     /// The affine that the field holds, in voxels, and how its vectors grow by it.
     Eigen::Affine3d affine = Eigen::Affine3d::Identity();
     Eigen::Matrix3d slope = Eigen::Matrix3d::Zero();
 
-    FieldView<const float> view() const { return {planes.data(), extent}; }
+    FieldView<const float> view() const { return planes.view(); }
     /// How far a position lies beyond what the grid holds.
     Eigen::Vector3d past(const Eigen::Vector3d& index) const {
-      const Eigen::Vector3d end(extent.x - 0.5, extent.y - 0.5, extent.z - 0.5);
+      const Extent& n = grid.extent;
+      const Eigen::Vector3d end(n.x - 0.5, n.y - 0.5, n.z - 0.5);
       return index - index.cwiseMax(-0.5).cwiseMin(end);
     }
     /// Outside the grid nothing is displaced.
     bool holds(const Eigen::Vector3d& index) const {
       for (int a = 0; a < 3; ++a)
-        if (!(index[a] >= -0.5 && index[a] <= extent[a] - 0.5)) return false;
+        if (!(index[a] >= -0.5 && index[a] <= grid.extent[a] - 0.5)) return false;
       return true;
     }
   };
@@ -242,7 +248,8 @@ std::vector<Eigen::Vector3d> map_points(Context& ctx, const Transform& transform
 
 MappedBack map_points_back(Context& ctx, const Transform& transform,
                            std::span<const Eigen::Vector3d> points) {
-  const HostChain chain(ctx, transform);
+  HostChain chain(ctx, transform);
+  chain.find_affines(ctx.threads());
   const BackwardSolver solve(chain, affine_part(transform));
   MappedBack result;
   result.points.resize(points.size());

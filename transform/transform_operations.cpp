@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include <freeflow/core/for_each_voxel.h>
+#include <freeflow/deform/host_planes.h>
 #include <freeflow/transform/affine_split.h>
 #include <freeflow/transform/transform_operations_body.h>
 
@@ -54,10 +55,12 @@ Geometry grid_of_range(const Geometry& grid, std::span<const float> planes, int 
 }
 
 Transform split_affines(Context& ctx, const Transform& transform) {
+  if (ctx.rehearses()) return transform;
   Transform apart(transform.first());
   for (const Transform::Link& link : transform.links()) {
     const Geometry& grid = link.field->geometry();
-    if (const auto split = split_affine(grid, link.field->to_host(ctx), ctx.threads()))
+    const HostPlanes on_host(ctx, *link.field);
+    if (const auto split = split_affine(grid, on_host.planes(), ctx.threads()))
       apart.then(DisplacementField(ctx, grid, split->planes)).then(split->affine);
     else
       apart.then(link.field);
@@ -67,11 +70,12 @@ Transform split_affines(Context& ctx, const Transform& transform) {
 }
 
 Transform on_ranges(Context& ctx, const Transform& transform) {
+  if (ctx.rehearses()) return transform;
   const Transform apart = split_affines(ctx, transform);
   Transform ranging(apart.first());
   for (const Transform::Link& link : apart.links()) {
     const Geometry& own = link.field->geometry();
-    const Geometry grid = grid_of_range(own, link.field->to_host(ctx), ctx.threads());
+    const Geometry grid = grid_of_range(own, HostPlanes(ctx, *link.field).planes(), ctx.threads());
     if (same_grid(grid, own))
       ranging.then(link.field);
     else
