@@ -178,7 +178,7 @@ Solution newton(const HostChain& chain, Beyond beyond, const Eigen::Vector3d& wa
 /// is known, in steps that Newton's method can follow.
 Solution follow(const HostChain& chain, Beyond beyond, const Eigen::Vector3d& wanted,
                 const Eigen::Vector3d& start) {
-  const Solution direct = newton(chain, beyond, wanted, start);
+  Solution direct = newton(chain, beyond, wanted, start);
   if (direct.solved()) return direct;
   constexpr double smallest_step = 1.0 / 256;
   const Eigen::Vector3d known = chain(start, beyond).point;
@@ -206,14 +206,14 @@ class BackwardSolver {
 
   Solution operator()(const Eigen::Vector3d& wanted) const {
     if (!alike_) {
-      const Solution within =
+      Solution within =
           follow(chain_, Beyond::as_its_border, wanted, without_deformations_ * wanted);
       if (within.solved() && within.held) return within;
     }
     const Eigen::Vector3d start = without_fields_ * wanted;
-    const Solution direct = follow(chain_, Beyond::nothing, wanted, start);
+    Solution direct = follow(chain_, Beyond::nothing, wanted, start);
     if (direct.solved() && direct.held) return direct;
-    const Solution within = follow(chain_, Beyond::as_its_border, wanted, start);
+    Solution within = follow(chain_, Beyond::as_its_border, wanted, start);
     return within.solved() && within.held ? within : direct;
   }
 

@@ -190,8 +190,9 @@ TEST_F(RegtoolTransforms, AFieldThatTurnsIsInvertedOrRefused) {
   for (const std::string t : {"back.nii.gz", "[turned.nii.gz,1]"}) {
     text("p.csv", std::to_string(to.x()) + "," + std::to_string(to.y()) + "," +
                       std::to_string(to.z()) + "\n");
+    std::string points = regtool;
     const Outcome o =
-        run(regtool + " points -i p.csv -o q.csv --direction fixed-to-moving -t " + t);
+        run(points.append(" points -i p.csv -o q.csv --direction fixed-to-moving -t ").append(t));
     ASSERT_EQ(o.status, 0) << o.err;
     Eigen::Vector3d q;
     char comma;
