@@ -158,10 +158,11 @@ std::string said_of_unread(const std::string& path) {
     return "it is an .xfm of MINC, which is not read; let lta_convert --inmni make an .lta of it";
   if (has_extension(path, ".mnc"))
     return "MINC's images are not read; let mnc2nii make a .nii.gz of it";
-  if (has_extension(path, ".dat") && is_text(head))
-    return "it is no format that is read; of FreeSurfer's register.dat lta_convert --inreg makes "
-           "an "
-           ".lta";
+  // A subject's name comes first; other files of that name may hold a matrix.
+  if (has_extension(path, ".dat") && is_text(head) &&
+      head.find_first_not_of("0123456789+-. \t\r\n") == 0)
+    return "it is FreeSurfer's register.dat, which is not read; let lta_convert --inreg make an "
+           ".lta of it";
   return "";
 }
 

@@ -369,7 +369,8 @@ TEST_F(ConvertIsNamed, NotForWhatNoFormatReads) {
   const std::string linreg = program_path("linreg") + " -f f.nii.gz -m f.nii.gz -o out_ --init ";
   const std::pair<const char*, const char*> said[] = {
       {"mni.xfm", "it is an .xfm of MINC, which is not read; let lta_convert --inmni make an .lta"},
-      {"register.dat", "of FreeSurfer's register.dat lta_convert --inreg makes an .lta"},
+      {"register.dat",
+       "it is FreeSurfer's register.dat, which is not read; let lta_convert --inreg"},
       {"scene.mrml", "it is a scene of 3D Slicer, which is not read; save the transform itself"},
       {"reg.dcm", "it is DICOM, which is not read; convert images with dcm2niix"}};
   for (const auto& [file, words] : said)
@@ -382,6 +383,8 @@ TEST_F(ConvertIsNamed, NotForWhatNoFormatReads) {
     expect_refusal(
         run(regtool + " convert --from freesurfer --to itk -o x.tfm -t " + std::string(file)),
         "lta_convert");
+  text("matrix.dat", "1 0 0 0\n0 1 0 0\n0 0 1 0\n0 0 0 1\n");
+  expect_refusal(run(regtool + " info matrix.dat"), "it does not say whose transform it is");
   // elastix' own, of which the beginning was left out, is told what it lacks.
   text("cut.txt", "(NumberOfParameters 12)\n");
   expect_refusal(run(regtool + " info cut.txt"), "it lacks (Transform");
