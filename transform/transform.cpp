@@ -62,7 +62,7 @@ class HostChain {
       field.affine.linear() += fit.linear();
     }
   }
-  /// Whether one of its fields does.
+  /// Whether one of its fields holds one.
   bool holds_affine() const { return holds_affine_; }
 
   /// What the chain is without its deformations.
@@ -88,22 +88,26 @@ class HostChain {
     Eigen::Matrix3d derivative;
     bool held = true;  ///< by the grids of all fields
   };
-  /// What a field does beyond its grid; as at its border is with the affine that it holds.
-  enum class Beyond { nothing, as_its_border };
+  /// What a field does beyond its grid: as at the border is up to its end as it is, with its affine
+  /// goes on from the outermost centres as split_affine() has it.
+  enum class Beyond { nothing, as_its_border, with_its_affine };
 
   Led operator()(const Eigen::Vector3d& point, Beyond beyond) const {
     Led led{first_ * point, first_.linear()};
     for (const Field& f : fields_) {
       const Eigen::Vector3d index = f.to_index * led.point;
-      const bool holds = f.holds(index);
-      led.held = led.held && holds;
-      if (holds || (beyond == Beyond::as_its_border && index.allFinite())) {
+      const bool with_affine = beyond == Beyond::with_its_affine, holds = f.holds(index);
+      led.held = led.held && (with_affine ? f.past_centres(index).isZero(1e-6) : holds);
+      if (holds || (beyond != Beyond::nothing && index.allFinite())) {
         const HostCell cell(f.grid.extent, index);
-        const Eigen::Vector3d past = f.past(index);
-        led.point += f.to_world.linear() * (sample_on_host(f.view(), cell) + f.slope * past);
+        Eigen::Vector3d vector = sample_on_host(f.view(), cell);
         Eigen::Matrix3d gradient = gradient_on_host(f.view(), cell);
-        for (int a = 0; a < 3; ++a)
-          if (past[a] != 0) gradient.col(a) += f.slope.col(a);
+        if (with_affine) {
+          vector += f.slope * f.past_centres(index);
+          for (int a = 0; a < 3; ++a)
+            if (cell.constant[a]) gradient.col(a) += f.slope.col(a);
+        }
+        led.point += f.to_world.linear() * vector;
         led.derivative += f.to_world.linear() * gradient * f.to_index.linear() * led.derivative;
       }
       led.point = f.after * led.point;
@@ -122,11 +126,10 @@ class HostChain {
     Eigen::Matrix3d slope = Eigen::Matrix3d::Zero();
 
     FieldView<const float> view() const { return planes.view(); }
-    /// How far a position lies beyond what the grid holds.
-    Eigen::Vector3d past(const Eigen::Vector3d& index) const {
-      const Extent& n = grid.extent;
-      const Eigen::Vector3d end(n.x - 0.5, n.y - 0.5, n.z - 0.5);
-      return index - index.cwiseMax(-0.5).cwiseMin(end);
+    /// How far a position lies beyond the outermost centres.
+    Eigen::Vector3d past_centres(const Eigen::Vector3d& index) const {
+      const Eigen::Vector3d last(grid.extent.x - 1, grid.extent.y - 1, grid.extent.z - 1);
+      return index - index.cwiseMax(0).cwiseMin(last);
     }
     /// Outside the grid nothing is displaced.
     bool holds(const Eigen::Vector3d& index) const {
@@ -196,8 +199,8 @@ Solution follow(const HostChain& chain, Beyond beyond, const Eigen::Vector3d& wa
 }
 
 /// A field ends at the border of its grid, and the chain jumps there. Where that is in the way, the
-/// way leads through fields that go on beyond, to a point within. Where to start, without any
-/// deformation and without all that fields do, is a question of how much of an affine they hold.
+/// way leads through fields that go on beyond, to a point within. Of fields that hold an affine it
+/// begins where that affine leads back to; they turn round at their outermost centres.
 class BackwardSolver {
  public:
   BackwardSolver(const HostChain& chain, const Eigen::Affine3d& affine_part)
@@ -207,7 +210,7 @@ class BackwardSolver {
   Solution operator()(const Eigen::Vector3d& wanted) const {
     if (!alike_) {
       Solution within =
-          follow(chain_, Beyond::as_its_border, wanted, without_deformations_ * wanted);
+          follow(chain_, Beyond::with_its_affine, wanted, without_deformations_ * wanted);
       if (within.solved() && within.held) return within;
     }
     const Eigen::Vector3d start = without_fields_ * wanted;

@@ -194,6 +194,12 @@ TEST_P(TransformInverses, AFieldThatHoldsAnAffineComesBack) {
     return Eigen::Translation3d(grid.center()) * linear * Eigen::Translation3d(-grid.center());
   };
   const Eigen::Vector3d axis = Eigen::Vector3d(1, 0.3, 0.2).normalized();
+  // Up to the border, beyond which the way back may begin.
+  std::vector<Eigen::Vector3d> points;
+  for (const double x : {0.0, 0.4, 7.3, 19.0, 24.9, 25.0})
+    for (const double y : {0.0, 0.3, 11.6, 22.8, 23.0})
+      for (const double z : {0.0, 0.2, 9.5, 20.6, 21.0})
+        points.push_back(grid.index_to_world() * Eigen::Vector3d(x, y, z));
   for (const double degrees : {45.0, 90.0, 180.0})
     for (const double scale : {1.0, -1.0, 0.3}) {
       const Eigen::Affine3d after =
@@ -203,11 +209,10 @@ TEST_P(TransformInverses, AFieldThatHoldsAnAffineComesBack) {
       parts.then(waves(grid, 1.2)).then(after);
       Transform whole;
       whole.then(compose(ctx, parts, grid));
-      const std::vector<Eigen::Vector3d> points = points_of(grid),
-                                         mapped = map_points(ctx, whole, points);
+      const std::vector<Eigen::Vector3d> mapped = map_points(ctx, whole, points);
       const MappedBack back = map_points_back(ctx, whole, mapped);
       EXPECT_EQ(back.unsolved_points, 0u) << degrees << " degrees, scaled by " << scale;
-      const InverseTransform inverse = invert(ctx, whole);
+      const InverseTransform inverse = invert(ctx, on_ranges(ctx, whole));
       EXPECT_LT(inverse.mean_residual_voxels, inverse_mean_voxels);
       const std::vector<Eigen::Vector3d> inverted = map_points(ctx, inverse.transform, mapped);
       double sum = 0;
@@ -244,6 +249,9 @@ TEST_P(TransformInverses, AFieldAndTheAffineItHoldsAreWhatItWas) {
   deformation.then(waves(grid, 0.8));
   EXPECT_EQ(split_affines(ctx, deformation).links()[0].field, deformation.links()[0].field)
       << "a field that holds none is left as it is";
+  const std::vector<float> onto_a_plane =
+      field_planes(grid.extent, [](int x, int, int) { return Eigen::Vector3d(-double(x), 0, 0); });
+  EXPECT_FALSE(split_affine(grid, onto_a_plane).has_value()) << "which has no inverse";
   const std::vector<float> planes = whole.links()[0].field->to_host(ctx);
   EXPECT_EQ(split_affine(grid, planes, 1)->planes, split_affine(grid, planes, 3)->planes);
 }
