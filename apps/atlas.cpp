@@ -211,11 +211,12 @@ int build(const AtlasCommand& command, const po::variables_map& found, AtlasOpti
   AtlasTimings seconds{.reading = stopwatch.lap()};
   std::size_t predicted = 0;
   if (!own.subjects.empty()) {
-    const AtlasSubject& first = own.subjects[0];
-    predicted =
-        predict_atlas_bytes(ctx, options.start ? options.start->geometry : first.geometry,
-                            first.geometry, options, first.channels.size(), !first.mask.empty());
-    require_memory(ctx, predicted, 6 * first.geometry.extent.count() * own.subjects.size());
+    const AtlasSubject& largest = *std::ranges::max_element(
+        own.subjects, {}, [](const AtlasSubject& s) { return s.geometry.extent.count(); });
+    const Geometry& grid = options.start ? options.start->geometry : largest.geometry;
+    predicted = predict_atlas_bytes(ctx, grid, largest.geometry, options, largest.channels.size(),
+                                    !largest.mask.empty());
+    require_memory(ctx, predicted, 6 * grid.extent.count() * own.subjects.size());
   }
   watch.announce(std::to_string(subjects.size()) + " subjects, device " + ctx.device().name() +
                  " (" + ctx.device().description() + "), about " +

@@ -76,8 +76,8 @@ po::options_description matching_options(CommonOptions& v) {
   po::options_description matching("Matching");
   matching.add_options()  //
       ("similarity,s", text_value(v.similarity)->value_name("auto|nmi|mi|cr|ssd|lncc|mind"),
-       "auto: lncc+0.3nmi, +4mind but on the finest level and in small images, in a linear "
-       "stage nmi; nmi, mi: any modalities; cr: one intensity "
+       "auto: lncc+0.3nmi, +4mind but on the finest level and in small images, nmi in the "
+       "linear stage before a deformation; nmi, mi: any modalities; cr: one intensity "
        "follows from the other; lncc: one modality, any "
        "shading; mind: any modalities, any shading; ssd: same modality and scale; or a sum such as "
        "lncc+0.3nmi or lncc+mind")("bins", number_value(v.bins)->value_name("N"),

@@ -176,6 +176,8 @@ void refuse_unused(const po::variables_map& found, const FluidregOptions& o) {
   allow(
       "sigma-update", !navier,
       "a viscous velocity is set by --mu and --lambda: leave it out, or take --velocity gaussian");
+  allow("smoother", !(navier && fluid),
+        "a viscous fluid smooths by no Gaussian: leave it out, or take --velocity gaussian");
   for (const char* option : {"mu", "lambda"})
     allow(option, navier, "add --velocity navier, or leave it out");
   allow("force-kernel", o.kl != 0, "add --kl W, or leave it out");

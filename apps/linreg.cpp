@@ -138,7 +138,7 @@ std::function<void()> LinearRun::compute(Context& ctx, bool beside_others) {
   DeviceImages images(ctx, kept_, common_, inputs_, check_memory);
   seconds_.reading += watch_.lap();
 
-  Progress progress("linear", common_.similarity, {},
+  Progress progress("linear", common_.similarity, common_.similarity, {},
                     beside_others ? Verbosity::quiet : verbosity(common_));
   progress.announce(describe(inputs_) + "device " + ctx.device().name() + " (" +
                     ctx.device().description() + ")\n");

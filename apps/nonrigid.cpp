@@ -69,12 +69,18 @@ std::string nonrigid_example(const std::string& program) {
 
 namespace {
 
+std::string measure_of_linear_stage(const CommonOptions& common) {
+  const bool other = linear_choice(similarity_choice(common)).is(SimilarityKind::nmi);
+  return other ? "nmi" : common.similarity;
+}
+
 /// Writes the displacement while it is inverted.
 class SavingProgress : public Progress {
  public:
   SavingProgress(const NonrigidModel& model, const Geometry& fixed, const CommonOptions& common,
                  ResultFiles& files, Verbosity verbosity)
-      : Progress(name_of(model), common.similarity, work_per_level(fixed, model), verbosity),
+      : Progress(name_of(model), common.similarity, measure_of_linear_stage(common),
+                 work_per_level(fixed, model), verbosity),
         files_(files) {}
   void on_displacement(Context& ctx, const DisplacementField& displacement) override {
     write_displacement_of(ctx, files_, displacement);

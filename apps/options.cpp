@@ -208,7 +208,13 @@ void warn_of_folder(const std::string& prefix, std::vector<std::string>& warning
 }
 
 std::vector<std::string> idle_options(const CommonOptions& o, const po::variables_map& found) {
-  const std::vector<SimilarityTerm> terms = similarity_choice(o).terms();
+  const SimilarityChoice choice = similarity_choice(o);
+  std::vector<SimilarityTerm> terms = choice.terms();
+  const auto add = [&](const std::vector<SimilarityTerm>& more) {
+    terms.insert(terms.end(), more.begin(), more.end());
+  };
+  add(choice.terms(false));
+  if (found.count("linear") && o.linear != "none") add(linear_choice(choice).terms());
   const auto uses = [&](SimilarityKind kind) {
     return std::any_of(terms.begin(), terms.end(),
                        [&](const SimilarityTerm& t) { return t.kind == kind; });

@@ -32,10 +32,11 @@ int terminal_columns() {
 
 }  // namespace
 
-Progress::Progress(std::string model, std::string similarity, std::vector<double> work_per_level,
-                   Verbosity verbosity)
+Progress::Progress(std::string model, std::string similarity, std::string of_linear_stage,
+                   std::vector<double> work_per_level, Verbosity verbosity)
     : model_(std::move(model)), similarity_(std::move(similarity)),
-      left_(std::move(work_per_level)), terminal_(stderr_is_terminal()),
+      of_linear_stage_(std::move(of_linear_stage)), left_(std::move(work_per_level)),
+      terminal_(stderr_is_terminal()),
       shown_(verbosity == Verbosity::verbose || (verbosity == Verbosity::automatic && terminal_)),
       last_print_(Clock::now()) {}
 
@@ -45,7 +46,7 @@ void Progress::announce(const std::string& lines) const {
 
 std::string Progress::line(const LevelRecord& level) const {
   if (stage_ != Stage::linear) return progress_line(model_, similarity_, level);
-  return progress_line("linear", similarity_ == "auto" ? "nmi" : similarity_, level);
+  return progress_line("linear", of_linear_stage_, level);
 }
 
 std::string Progress::time_left() const {

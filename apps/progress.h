@@ -25,10 +25,11 @@ bool stderr_is_terminal();
 
 class Progress : public Observer {
  public:
-  /// model: what the nonrigid stage is called; similarity: --similarity's word. work_per_level: its
-  /// levels', as TimeLeft takes it; empty where there are none.
-  Progress(std::string model, std::string similarity, std::vector<double> work_per_level,
-           Verbosity verbosity);
+  /// model: what the nonrigid stage is called; similarity: --similarity's word, and what the linear
+  /// stage compares by. work_per_level: the model's levels', as TimeLeft takes it; empty where
+  /// there are none.
+  Progress(std::string model, std::string similarity, std::string of_linear_stage,
+           std::vector<double> work_per_level, Verbosity verbosity);
 
   ~Progress() override { end_line(); }
   Progress(const Progress&) = delete;
@@ -50,7 +51,7 @@ class Progress : public Observer {
   /// A line that the next one replaces.
   void show(const std::string& line);
 
-  std::string model_, similarity_;
+  std::string model_, similarity_, of_linear_stage_;
   TimeLeft left_;
   Stage stage_ = Stage::linear;
   bool terminal_, shown_, line_moves_ = false;

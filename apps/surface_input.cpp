@@ -114,6 +114,8 @@ void make_mask(const SurfaceInputOptions& o, const Census& census, std::vector<f
                 "): choose one with --label, or give --iso for a grey image");
   }
   for (float& v : voxels) v = v == wanted ? 1.0f : 0.0f;
+  require(std::ranges::find(voxels, 1.0f) != voxels.end(),
+          "'" + o.input + "' has no voxel of label " + number(wanted));
 }
 
 /// Of the voxels, how many have a neighbour on the other side of 0: few where values are distances.

@@ -71,16 +71,17 @@ std::string closing_words(const AtlasReport& in, const std::string& files) {
   const AtlasMember& least = **std::ranges::min_element(present, {}, &AtlasMember::correlation);
   const AtlasRound& last = in.atlas.rounds.back();
   const int digits = length_digits(last.grid.spacing.minCoeff(), 2);
+  std::string change;
+  if (in.atlas.rounds.size() > 1)
+    change = ", " + fixed_digits(last.change_voxels) + " voxel other than in the one before";
   ordered_json seconds = seconds_json(in.seconds);
   if (in.seconds.transforms > 0) seconds["transforms"] = in.seconds.transforms;
   return "atlas: the template of " + std::to_string(present.size()) + " subjects, by " +
          std::to_string(in.atlas.rounds.size()) +
          (in.atlas.rounds.size() == 1 ? " round" : " rounds") + ".\n  shape: moved by " +
-         fixed_digits(last.drift_mm, digits) + " mm in the last round, " +
-         fixed_digits(last.change_voxels) +
-         " voxel other than in the one before\n  match: correlation " +
-         fixed_digits(least.correlation) + " at least ('" + least.name + "')\n" +
-         time_line(seconds) + written_line(files);
+         fixed_digits(last.drift_mm, digits) + " mm in the last round" + change +
+         "\n  match: correlation " + fixed_digits(least.correlation) + " at least ('" + least.name +
+         "')\n" + time_line(seconds) + written_line(files);
 }
 
 void write_atlas_report(const std::string& path, const Context& ctx, const AtlasReport& in) {

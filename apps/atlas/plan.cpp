@@ -116,11 +116,12 @@ std::string plan_of(Context& ctx, const AtlasCommand& command, const AtlasOption
                     const KeptWork& kept) {
   const Sizes sizes = sizes_of(subjects);
   const std::size_t channels = subjects[0].channels.size();
-  const double device = double(predict_atlas_bytes(ctx, sizes.largest, sizes.largest, options,
-                                                   channels, !subjects[0].mask.empty())),
-               voxels = double(sizes.largest.extent.count()),
-               states = 6 * voxels * double(subjects.size()),
-               work = sizes.voxels * double(channels) * iterations_of(options, kept),
+  const Geometry& grid = options.start ? options.start->geometry : sizes.largest;
+  const double device = double(predict_atlas_bytes(ctx, grid, sizes.largest, options, channels,
+                                                   !subjects[0].mask.empty())),
+               voxels = double(grid.extent.count()), states = 6 * voxels * double(subjects.size()),
+               of_all = options.start ? voxels * double(subjects.size()) : sizes.voxels,
+               work = of_all * double(channels) * iterations_of(options, kept),
                seconds =
                    work > 0 ? work * seconds_per_voxel(ctx, options.model, voxels) / processes : 0;
   const int rounds = std::accumulate(options.rounds.begin(), options.rounds.end(), 0);

@@ -185,7 +185,8 @@ std::vector<ApplyOptions> pairs_of_table(const ApplyOptions& o) {
   for (const TableRow& row : rows)
     check_row(row, [&] {
       pairs.push_back(options_of(o, row));
-      files.push_back({input_files(pairs.back()), pairs.back().outputs});
+      const std::string& output = pairs.back().outputs.front();
+      files.push_back({input_files(pairs.back()), {output, output + record_suffix}});
     });
   require_apart({o.pairs, o.summary}, rows, files);
   for (std::size_t i = 0; i < rows.size(); ++i)

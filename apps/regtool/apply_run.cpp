@@ -21,9 +21,6 @@ using nlohmann::ordered_json;
 
 namespace {
 
-/// What a table's output has beside it.
-constexpr const char* record_suffix = ".made.json";
-
 ordered_json record_of(const std::string& made_from, const std::string& output) {
   return {{"made_from", ordered_json::parse(made_from)}, {"content", content_hash(output)}};
 }

@@ -27,6 +27,9 @@ struct ApplyOptions {
   RunOptions run;
 };
 
+/// What a table's output has beside it, its name with this behind it: of what it was made.
+inline constexpr const char* record_suffix = ".made.json";
+
 /// All files that the options name to be read.
 std::vector<std::string> input_files(const ApplyOptions& o);
 

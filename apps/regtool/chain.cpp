@@ -161,7 +161,7 @@ void require_inverse(const std::string& path, const InverseTransform& inverse) {
   std::snprintf(voxels, sizeof voxels, "%.3g", inverse.mean_residual_voxels);
   throw RegistrationError(
       "'" + path + "' has no inverse: what was found misses by " + voxels +
-      " voxels on average; it folds (regtool measure --transform counts where)");
+      " voxels on average; it folds (regtool measure --field counts the folds of a field)");
 }
 
 Transform to_transform(Context& ctx, const HostChain& chain, std::vector<std::string>& warnings) {

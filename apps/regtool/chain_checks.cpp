@@ -28,7 +28,10 @@ Output output_of(const std::string& path, std::string& prefix) {
   constexpr std::pair<const char*, Output> endings[] = {
       {"0GenericAffine.mat", Output::affine},
       {"1InverseWarp.nii.gz", Output::inverse_warp},
-      {"1Warp.nii.gz", Output::warp}};
+      {"1InverseWarp.nii", Output::inverse_warp},
+      {"1Warp.nii.gz", Output::warp},
+      {"1Warp.nii", Output::warp},
+      {"1BSpline.h5", Output::warp}};
   for (const auto& [ending, output] : endings)
     if (name.ends_with(ending)) {
       prefix = path.substr(0, path.size() - std::string(ending).size());
@@ -38,9 +41,16 @@ Output output_of(const std::string& path, std::string& prefix) {
 }
 
 std::string onto_fixed(const std::string& prefix) {
-  return "onto the fixed image's grid it is -t " + prefix + "1Warp.nii.gz -t " + prefix +
+  std::error_code none;
+  std::string warp = "1Warp.nii.gz", inverse = "1InverseWarp.nii.gz";
+  for (const auto& [there, back] : {std::pair{"1Warp.nii", "1InverseWarp.nii"},
+                                    std::pair{"1BSpline.h5", "1InverseWarp.nii.gz"}})
+    if (!std::filesystem::exists(prefix + "1Warp.nii.gz", none) &&
+        std::filesystem::exists(prefix + there, none))
+      warp = there, inverse = back;
+  return "onto the fixed image's grid it is -t " + prefix + warp + " -t " + prefix +
          "0GenericAffine.mat, the way back is -t [" + prefix + "0GenericAffine.mat,1] -t " +
-         prefix + "1InverseWarp.nii.gz";
+         prefix + inverse;
 }
 
 std::string half_a_transform(const std::string& path, const std::string& affine,

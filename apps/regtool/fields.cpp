@@ -165,6 +165,8 @@ int regtool_invert(int argc, const char* const* argv) {
                Grid::of_splines))
     return done;
   require(c.transforms.size() == 1, "invert takes one -t; invert each, and list them in reverse");
+  require(!listed_transform(c.transforms.front()).inverse,
+          "invert takes FILE, not [FILE,1], whose inverse is FILE itself");
   Context ctx = context_of_one_stream(c.run.device, c.run.threads);
   ChainImages images;
   if (!c.reference.empty()) images.reference = read_geometry(c.reference, c.warnings);

@@ -142,7 +142,7 @@ void take_columns(const Columns& named, PointTable& table) {
   for (const char* unit : {"cm", "um", "\u00b5m", "inch", "inches"})
     if (has_word(named.axis_less, unit)) table.unit = unit;
   for (const char* frame : {"ras", "lps"})
-    if (named.axis_less.find(frame) != std::string::npos) table.frame = frame;
+    if (has_word(named.axis_less, frame)) table.frame = frame;
 }
 
 /// What 3D Slicer's fiducials (.fcsv) say in lines before the points: "# CoordinateSystem = LPS"

@@ -4,6 +4,7 @@
 #include <set>
 
 #include <freeflow/atlas/template_image.h>
+#include <freeflow/deform/warp.h>
 #include <freeflow/io/image_file.h>
 #include <freeflow/io/label_file.h>
 
@@ -62,6 +63,31 @@ TEST_F(AtlasProgram, AMemberRegisteredAgainGivesWhatIsStored) {
   ASSERT_EQ(again.status, 0) << again.err;
   for (const std::string name : {"0GenericAffine.mat", "1Warp.nii.gz", "1InverseWarp.nii.gz"})
     EXPECT_TRUE(slurp(folder / ("again_" + name)) == slurp(folder / ("new/a_s1_" + name))) << name;
+}
+
+/// By the largest subject, and by the grid of --start.
+TEST_F(AtlasProgram, PredictsMemoryWhateverTheOrderOfSubjects) {
+  Context cpu;
+  const HostImage whole = read_image(path("s2.nii"));
+  Geometry grid = whole.geometry;
+  grid.extent = {72, 72, 72};
+  grid.spacing /= 3;
+  write_image(path("fine.nii"), grid,
+              warp(cpu, to_volume(cpu, whole), grid, Eigen::Affine3d::Identity(), nullptr,
+                   Interpolation::linear, 0)
+                  .to_host(cpu));
+  const std::string once = " --levels 2 --iterations 2x1 --linear-search gradient --rounds 1 ";
+  const Outcome o = run(atlas + " -i s0.nii fine.nii s1.nii -o f_" + once);
+  ASSERT_EQ(o.status, 0) << o.err;
+  EXPECT_EQ(o.err.find("than in the one before"), std::string::npos) << "there was no other round";
+  const auto memory = nlohmann::json::parse(slurp(folder / "f_report.json"))["memory_bytes"];
+  EXPECT_GE(memory["predicted_device"], memory["peak_device"]);
+  const auto device_of = [&](const std::string& more) {
+    const std::string plan = run(atlas + images() + "-o g_ --dry-run" + once + more).out;
+    const std::size_t at = plan.find(": about ");
+    return std::stod(plan.substr(at + 8));
+  };
+  EXPECT_GT(device_of(" --start fine.nii"), 5 * device_of(""));
 }
 
 TEST_F(AtlasProgram, SaysWhatItMakesOfASubject) {

@@ -246,6 +246,14 @@ TEST_F(Fluidreg, WarnsOfOptionsThatTheMeasureDoesNotLookAt) {
   EXPECT_NE(nmi.find("--lncc-radius"), std::string::npos) << nmi;
   EXPECT_EQ(nmi.find("--bins"), std::string::npos) << nmi;
   EXPECT_EQ(nmi.find("--estimator"), std::string::npos) << nmi;
+  // The linear stage beside it looks at histograms, and the default at patches on coarse levels.
+  const std::string call = fluidreg + images + "-o b_ --iterations 1 --outputs report ";
+  const std::string lncc = run(call + "-v -s lncc --bins 32").err;
+  EXPECT_EQ(lncc.find("changes nothing"), std::string::npos) << lncc;
+  EXPECT_NE(lncc.find("nmi cost"), std::string::npos) << "of the linear stage: " << lncc;
+  EXPECT_NE(lncc.find("lncc cost"), std::string::npos) << lncc;
+  EXPECT_EQ(run(call + "--mind-radius 2 --linear none").err.find("changes nothing"),
+            std::string::npos);
 }
 
 TEST_F(Fluidreg, RefusesUnusableCalls) {

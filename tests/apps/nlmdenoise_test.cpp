@@ -130,6 +130,13 @@ TEST_F(Nlmdenoise, LabelsMayBeNegative) {
   EXPECT_NEAR(inside("one.nii.gz"), whole, 0.01) << "the label, not what lies around it";
   EXPECT_NEAR(inside("far.nii.gz --label -5") + inside("far.nii.gz --label 300"), whole, 0.02);
 
+  // Of an image of more labels than are counted, too.
+  const Geometry many{{40, 20, 2}};
+  std::vector<float> numbers(1600);
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = float(i < 4 ? 0 : 2 * i);
+  write_image((folder / "many.nii.gz").string(), many, numbers, StoredType::int16, 1);
+  expect_refusal(run(go + "many.nii.gz --label 9 -o out_"), "has no voxel of label 9");
+
   // distances that were rounded to whole voxels are distances
   write(
       "rounded.nii.gz",

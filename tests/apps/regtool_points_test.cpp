@@ -219,6 +219,8 @@ TEST_F(RegtoolPoints, TablesByTheNamesOfTheirColumns) {
             "exam,type,size,px,py,pz\n1,2,3,11.000000,18.000000,33.000000\n");
   EXPECT_EQ(mapped("X_RAS,Y_RAS,Z_RAS\n10,20,30\n"),
             "X_RAS,Y_RAS,Z_RAS\n9.000000,22.000000,33.000000\n");
+  EXPECT_EQ(mapped("contrast_x,contrast_y,contrast_z\n10,20,30\n"),
+            "contrast_x,contrast_y,contrast_z\n11.000000,18.000000,33.000000\n");
   const std::string far = mapped("1e300,20,30\n");
   EXPECT_EQ(std::count(far.begin(), far.end(), ','), 2) << far;
   const std::string slicer =

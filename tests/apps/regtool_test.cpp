@@ -266,6 +266,18 @@ TEST_F(Regtool, OneComposedFieldIsTheChain) {
     ASSERT_NEAR(one.voxels[i], two.voxels[i], 1.01f) << "to rounding";
 }
 
+/// A chain is checked by its files' names, compressed or not.
+TEST_F(Regtool, KnowsTheOutputsOfARunThatWasNotCompressed) {
+  ASSERT_EQ(run(regtool + " compose -r f.nii.gz -t a_1Warp.nii.gz -o p_1Warp.nii").status, 0);
+  std::filesystem::copy_file(folder / "a_0GenericAffine.mat", folder / "p_0GenericAffine.mat");
+  const std::string apply = regtool + " apply -i m.nii.gz -r f.nii.gz -o w.nii.gz ";
+  expect_refusal(run(apply + "-t p_0GenericAffine.mat -t p_1Warp.nii"),
+                 "leads nowhere: onto the fixed image's grid it is -t p_1Warp.nii -t ");
+  const Outcome half = run(apply + "-t p_1Warp.nii");
+  EXPECT_EQ(half.status, 0);
+  EXPECT_NE(half.err.find("'p_1Warp.nii' is half of its registration"), std::string::npos);
+}
+
 TEST_F(Regtool, InvertsAndMeasuresVolumes) {
   ASSERT_EQ(run(regtool + " invert -t a_0GenericAffine.mat -o inverse.mat").status, 0);
   expect_refusal(run(regtool + " invert -t a_0GenericAffine.mat --moving m.nii.gz -o no.mat"),
