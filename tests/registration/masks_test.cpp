@@ -94,5 +94,29 @@ TEST_P(MaskedImages, WhatLiesOutsideTheMasksChangesNoBit) {
   }
 }
 
+/// One mask that leaves a small part is looked at by the whole images first.
+TEST_P(MaskedImages, ALinearRunOfOneMaskStaysWithinItsPrediction) {
+  const Phantom p = turned_phantom();
+  for (const bool of_fixed : {true, false})
+    for (const double radius : {5.0, 9.0, 14.0, 100.0}) {
+      Context fresh(GetParam());
+      const Geometry& grid = of_fixed ? p.fixed : p.moving;
+      Volume<float> mask = sample_world(fresh, grid, [&](const Eigen::Vector3d& x) {
+        return (x - grid.center()).norm() < radius ? 1.0 : 0.0;
+      });
+      LinearOptions o;
+      o.iterations = {2};
+      {
+        const Volume<float> f(fresh, p.fixed, p.f), m(fresh, p.moving, p.m);
+        const Masks masks{of_fixed ? &mask : nullptr, of_fixed ? nullptr : &mask};
+        register_linear(fresh, f, m, o, masks);
+      }
+      RegistrationInputs inputs{p.fixed, p.moving, of_fixed, !of_fixed, {}};
+      inputs.images_kept = true;
+      EXPECT_LE(fresh.statistics().peak_bytes, predict_bytes(fresh, inputs, o))
+          << of_fixed << " of radius " << radius;
+    }
+}
+
 }  // namespace masks_test
 }  // namespace freeflow
